@@ -1,0 +1,106 @@
+//! The chain: how a loop brings in one worker, and each of them the next.
+
+use std::sync::Arc;
+
+use crate::parking::Call;
+use crate::pool::Shared;
+use crate::slot::{Slot, Stay};
+use crate::stats::Counts;
+use crate::sync::atomic::{fence, Ordering};
+
+/// What is in a pool's queue.
+pub(crate) enum Task {
+    /// A task of the user.
+    Run(Box<dyn FnOnce() + Send>),
+    /// A place in a loop's chain: look at that slot.
+    Visit(Place),
+}
+
+/// Where a loop's slot is.
+#[derive(Clone)]
+pub(crate) enum Place {
+    /// On the pool's board, at this index.
+    Board(usize),
+    /// Nowhere: the board was full. Workers learn of it through the queue.
+    Loose(Arc<Slot>),
+}
+
+impl Place {
+    /// The slot.
+    #[inline]
+    pub(crate) fn slot<'a>(&'a self, shared: &'a Shared) -> &'a Slot {
+        match self {
+            Place::Board(index) => shared.board.slot(*index),
+            Place::Loose(slot) => slot,
+        }
+    }
+}
+
+/// What workers are called for.
+pub(crate) struct Calls;
+
+impl Calls {
+    /// Look at the marked slots and at the queue.
+    pub(crate) const LOOK_AROUND: Call = Call::new(0);
+
+    /// Look at slot `index` of the board.
+    fn to_slot(index: usize) -> Call {
+        Call::new(1 + index as u32)
+    }
+
+    /// The slot that the call names.
+    pub(crate) fn slot(call: Call) -> Option<usize> {
+        (call.number() as usize).checked_sub(1)
+    }
+}
+
+impl Shared {
+    /// A worker that has claimed its first units brings in the next one, if one more may come and
+    /// something is left for it. A loop with one line passes on through the queue, as it began.
+    pub(crate) fn pass_on(&self, place: &Place, stay: &Stay, counts: &Counts) {
+        if place.slot(self).wants_more(stay) {
+            if stay.is_in_line() {
+                self.post(place, 1, counts);
+            } else {
+                self.invite(place, counts);
+            }
+        }
+    }
+
+    /// Calls one idle worker to the slot. If there is none, the slot is marked, so that the next worker that
+    /// becomes idle comes.
+    pub(crate) fn invite(&self, place: &Place, counts: &Counts) {
+        let &Place::Board(index) = place else {
+            return self.post(place, 1, counts);
+        };
+        // Partner: the fence that a worker puts after it has announced that it is idle.
+        fence(Ordering::SeqCst);
+        if !self.sleepers.call_one(Calls::to_slot(index)) {
+            self.board.mark(index);
+            if !self.sleepers.call_one(Calls::to_slot(index)) {
+                return;
+            }
+        }
+        counts.wake_ups.add(1);
+    }
+
+    /// Puts up to `places` places in the slot's chain into the queue, each with a call. What is left over of
+    /// an earlier loop counts, because it leads to the same slot: so the queue never holds more places of a slot
+    /// than one loop asks for, however late the workers come.
+    pub(crate) fn post(&self, place: &Place, places: u32, counts: &Counts) {
+        if self.workers() == 0 {
+            // Nothing is queued that nobody would take out. A worker that is started meanwhile sees the mark.
+            if let &Place::Board(index) = place {
+                self.board.mark(index);
+            }
+            return;
+        }
+        let slot = place.slot(self);
+        for _ in 0..places {
+            if !slot.post(places) {
+                return;
+            }
+            self.submit(Task::Visit(place.clone()), Some(counts));
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! `Chained`: each lane that starts queues the next one.
+
+use super::work_and_close;
+use crate::pool::{Seat, Shared};
+use crate::slot::body::{Body, Payload};
+use crate::slot::shape::{Shape, MAX_LANES_IN_LINE};
+
+/// # Safety
+///
+/// As [`Slot::open`](crate::slot::Slot::open); the loop is closed when this returns.
+pub(super) unsafe fn run(
+    shared: &Shared,
+    seat: &Seat,
+    lanes: usize,
+    body: Body,
+) -> Option<Payload> {
+    let slot = seat.slot();
+    let shape = Shape::in_line(lanes.min(MAX_LANES_IN_LINE), body.blocks());
+    // SAFETY: the caller's promise; `work_and_close` closes it.
+    let (stay, first) = unsafe { slot.open(body, shape) };
+    shared.post(seat.place(), 1, &slot.counts);
+    work_and_close(slot, stay, first)
+}

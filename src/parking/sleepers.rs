@@ -1,0 +1,266 @@
+//! `Sleepers`: where the workers go when they have nothing to do, and how one of them is called.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+#[cfg(not(loom))]
+use std::time::Instant;
+
+use crossbeam_utils::CachePadded;
+
+use super::idle::IdleSet;
+use super::Parker;
+use crate::segments::Segments;
+use crate::sync::atomic::{fence, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{spin_loop, yield_now};
+
+/// What a sleeper is called for. The meaning is the caller's and the sleeper's affair, but for one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Call(NonZeroU32);
+
+impl Call {
+    /// Stop spinning and park: kept by [`Sleepers`] itself, never handed out.
+    const PARK: u32 = u32::MAX;
+
+    /// Call number `n`, below `u32::MAX - 1`.
+    pub(crate) const fn new(n: u32) -> Self {
+        debug_assert!(n < Self::PARK - 1);
+        Call(NonZeroU32::MIN.saturating_add(n))
+    }
+
+    /// The number that the call was made with.
+    pub(crate) fn number(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+/// How a worker's wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The second look found something: nobody called.
+    InSight,
+    /// Somebody called.
+    Called {
+        /// What for.
+        call: Call,
+        /// Whether the worker was parked, so that the call cost a system call.
+        parked: bool,
+    },
+}
+
+/// One worker's place.
+struct Place {
+    /// 0, or the call that the claimer of this place's bit owes it.
+    call: AtomicU32,
+    parker: Parker,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Place {
+            call: AtomicU32::new(0),
+            parker: Parker::new(),
+        }
+    }
+}
+
+/// The places of all workers, and who of them is idle. See the [module page](super) for the protocol.
+pub(crate) struct Sleepers {
+    places: Segments<CachePadded<Place>>,
+    /// How many workers there are: numbers below this may be in the sets.
+    workers: AtomicUsize,
+    spinning: IdleSet,
+    parked: IdleSet,
+    /// Processors that spinning workers may use beside one caller.
+    spare_processors: usize,
+}
+
+impl Sleepers {
+    /// Room for `capacity` workers, none there yet, on a machine with `processors`.
+    pub(crate) fn new(capacity: usize, processors: usize) -> Self {
+        Sleepers {
+            places: Segments::new(),
+            workers: AtomicUsize::new(0),
+            spinning: IdleSet::new(capacity),
+            parked: IdleSet::new(capacity),
+            spare_processors: processors.saturating_sub(1),
+        }
+    }
+
+    /// How many workers there are.
+    #[inline]
+    pub(crate) fn workers(&self) -> usize {
+        // Acquire: partner is the Release in `admit`, so that the places of all numbers below are there.
+        self.workers.load(Ordering::Acquire)
+    }
+
+    /// Makes the place of one more worker and returns its number. Calls of `admit` and
+    /// [`dismiss`](Self::dismiss) must not overlap: the pool grows under a lock.
+    pub(crate) fn admit(&self) -> usize {
+        let worker = self.workers.load(Ordering::Relaxed);
+        self.places.get_or_make(worker);
+        // Release: partner is the Acquire in `workers`.
+        self.workers.store(worker + 1, Ordering::Release);
+        worker
+    }
+
+    /// Takes back the last [`admit`](Self::admit), whose worker never started.
+    pub(crate) fn dismiss(&self) {
+        let workers = self.workers.load(Ordering::Relaxed);
+        self.workers.store(workers - 1, Ordering::Release);
+    }
+
+    /// Calls one idle worker, a spinning one if there is one. What the call is about must have been
+    /// published, with a `fence(SeqCst)` after it. False: nobody was idle, nobody was called.
+    pub(crate) fn call_one(&self, call: Call) -> bool {
+        let workers = self.workers();
+        if let Some(worker) = self.spinning.claim(workers) {
+            self.tell(worker, call.0.get());
+        } else if let Some(worker) = self.parked.claim(workers) {
+            self.tell(worker, call.0.get());
+            self.place(worker).parker.unpark();
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Sends every spinning worker to sleep.
+    pub(crate) fn park_spinners(&self) {
+        let workers = self.workers();
+        while let Some(worker) = self.spinning.claim(workers) {
+            self.tell(worker, Call::PARK);
+        }
+    }
+
+    /// Waits, as worker `me`, until called: spins for at most `spin` where a processor is free for it,
+    /// then sleeps. `work_in_sight` is asked after each announcement.
+    pub(crate) fn wait(
+        &self,
+        me: usize,
+        spin: Duration,
+        work_in_sight: impl Fn() -> bool,
+    ) -> Waited {
+        if !spin.is_zero() && self.processor_to_spare() {
+            self.spinning.announce(me);
+            // Partner: the fence that each publisher puts before `call_one`.
+            fence(Ordering::SeqCst);
+            if !work_in_sight() && self.workers_awake() <= self.spare_processors {
+                self.spin(me, spin);
+            }
+            if self.spinning.withdraw(me) {
+                if work_in_sight() {
+                    return Waited::InSight;
+                }
+            } else {
+                let call = self.take_call(me);
+                if call.get() != Call::PARK {
+                    return Waited::Called {
+                        call: Call(call),
+                        parked: false,
+                    };
+                }
+            }
+        }
+        self.parked.announce(me);
+        // Partner: the fence that each publisher puts before `call_one`.
+        fence(Ordering::SeqCst);
+        if work_in_sight() && self.parked.withdraw(me) {
+            return Waited::InSight;
+        }
+        Waited::Called {
+            call: Call(self.sleep(me)),
+            parked: true,
+        }
+    }
+
+    /// Whether one more worker may spin: the caller, the workers that are busy and those that spin
+    /// already each have a processor, and one is left. (The asking worker is busy in this count.)
+    fn processor_to_spare(&self) -> bool {
+        self.workers_awake() <= self.spare_processors
+    }
+
+    /// Workers that are not parked.
+    fn workers_awake(&self) -> usize {
+        let workers = self.workers();
+        workers.saturating_sub(self.parked.len(workers))
+    }
+
+    /// Polls the call word, a line that only a claimer writes, until it is filled or `limit` is over.
+    #[cfg(not(loom))]
+    fn spin(&self, me: usize, limit: Duration) {
+        let call = &self.place(me).call;
+        let start = Instant::now();
+        loop {
+            for _ in 0..crate::tuning::PAUSES_PER_CLOCK {
+                if call.load(Ordering::Relaxed) != 0 {
+                    return;
+                }
+                spin_loop();
+            }
+            if start.elapsed() >= limit {
+                return;
+            }
+        }
+    }
+
+    /// A model's spin is one look: whether it ends by a call or by the clock, both ways are explored.
+    #[cfg(loom)]
+    fn spin(&self, _: usize, _: Duration) {
+        yield_now();
+    }
+
+    /// Waits for the call that a claimer owes: it is a few instructions away.
+    fn take_call(&self, me: usize) -> NonZeroU32 {
+        let mut pauses = 0;
+        loop {
+            if let Some(call) = self.called(me) {
+                return call;
+            }
+            // The claimer may have lost its processor in between.
+            pauses += 1;
+            if pauses < crate::tuning::WAIT_PAUSES && cfg!(not(loom)) {
+                spin_loop();
+            } else {
+                yield_now();
+            }
+        }
+    }
+
+    /// Sleeps until there is a call, and takes it.
+    fn sleep(&self, me: usize) -> NonZeroU32 {
+        loop {
+            if let Some(call) = self.called(me) {
+                return call;
+            }
+            self.place(me).parker.park();
+        }
+    }
+
+    /// Takes the call, if it is there.
+    fn called(&self, me: usize) -> Option<NonZeroU32> {
+        let word = &self.place(me).call;
+        // Acquire: partner is the Release in `tell`; what the call is about is visible to the worker.
+        let call = NonZeroU32::new(word.load(Ordering::Acquire))?;
+        // Relaxed: the next claimer finds it empty through the worker's next `announce`.
+        word.store(0, Ordering::Relaxed);
+        Some(call)
+    }
+
+    /// Writes the call that the claimer of `worker`'s bit owes it.
+    fn tell(&self, worker: usize, call: u32) {
+        let word = &self.place(worker).call;
+        debug_assert_eq!(
+            word.load(Ordering::Relaxed),
+            0,
+            "two calls to worker {worker} in one stay"
+        );
+        // Release: partner is the Acquire in `called`.
+        word.store(call, Ordering::Release);
+    }
+
+    fn place(&self, worker: usize) -> &Place {
+        self.places
+            .get(worker)
+            .expect("a worker's place is made before its number is known")
+    }
+}

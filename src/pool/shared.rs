@@ -1,0 +1,209 @@
+//! `Shared`: what a pool's handle and its workers have in common.
+
+use std::any::Any;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering as Std};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::{self, JoinHandle};
+
+use crossbeam_utils::CachePadded;
+
+use super::builder::Config;
+use super::processors::processors;
+use super::{fork, worker, MAX_THREADS};
+use crate::board::Board;
+use crate::chain::{Calls, Task};
+use crate::count::Count;
+use crate::parking::Sleepers;
+use crate::queue::ConcurrentQueue;
+use crate::segments::Segments;
+use crate::stats::{Counts, Stats};
+use crate::sync::atomic::{fence, AtomicBool, Ordering};
+
+/// A pool's memory. It lives as long as its handle, or its last worker.
+pub(crate) struct Shared {
+    /// Unique in the process and its forks: a thread's kept slot is known by it.
+    pub(crate) id: u64,
+    /// See [`fork`].
+    pub(crate) generation: usize,
+    pub(crate) config: Arc<Config>,
+    pub(crate) board: Board,
+    pub(crate) sleepers: Sleepers,
+    pub(crate) queue: ConcurrentQueue<Task>,
+    /// What each worker counts.
+    pub(crate) worker_counts: Segments<CachePadded<Counts>>,
+    /// What threads count that own neither a slot nor a worker's number: shared, so never on a loop's path.
+    outside: Mutex<Stats>,
+    crew: Mutex<Crew>,
+    closing: AtomicBool,
+    me: Weak<Shared>,
+}
+
+/// The threads.
+#[derive(Default)]
+struct Crew {
+    threads: Vec<JoinHandle<()>>,
+    started: Count,
+    refused: Count,
+}
+
+impl Shared {
+    pub(crate) fn new(config: Arc<Config>) -> Arc<Self> {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        fork::count_forks();
+        Arc::new_cyclic(|me| Shared {
+            id: IDS.fetch_add(1, Std::Relaxed),
+            generation: fork::generation(),
+            config,
+            board: Board::new(),
+            sleepers: Sleepers::new(MAX_THREADS - 1, processors()),
+            queue: ConcurrentQueue::new(),
+            worker_counts: Segments::new(),
+            outside: Mutex::new(Stats::default()),
+            crew: Mutex::new(Crew::default()),
+            closing: AtomicBool::new(false),
+            me: me.clone(),
+        })
+    }
+
+    /// For those that outlive a borrow.
+    pub(crate) fn weak(&self) -> Weak<Shared> {
+        self.me.clone()
+    }
+
+    /// How many workers there are.
+    #[inline]
+    pub(crate) fn workers(&self) -> usize {
+        self.sleepers.workers()
+    }
+
+    /// Starts workers until there are `workers`, or the system refuses one.
+    pub(crate) fn grow(self: &Arc<Self>, workers: usize) {
+        let mut crew = self
+            .crew
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        while self.workers() < workers.min(MAX_THREADS - 1) {
+            let next = self.workers();
+            let name = self
+                .config
+                .name
+                .as_ref()
+                .map_or_else(|| format!("conga-{next}"), |name| name(next));
+            let mut thread = thread::Builder::new().name(name);
+            if let Some(bytes) = self.config.stack_size {
+                thread = thread.stack_size(bytes);
+            }
+            let me = self.sleepers.admit();
+            self.worker_counts.get_or_make(me);
+            let shared = Arc::clone(self);
+            match thread.spawn(move || worker::main(&shared, me)) {
+                Ok(thread) => {
+                    crew.threads.push(thread);
+                    crew.started.add(1);
+                }
+                Err(_refused) => {
+                    self.sleepers.dismiss();
+                    crew.refused.add(1);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Puts a task into the queue and calls an idle worker, if there is one.
+    pub(crate) fn submit(&self, task: Task, counts: Option<&Counts>) {
+        self.queue.push(task);
+        // Partner: the fence that a worker puts after it has announced that it is idle.
+        fence(Ordering::SeqCst);
+        if self.sleepers.call_one(Calls::LOOK_AROUND) {
+            match counts {
+                Some(counts) => counts.wake_ups.add(1),
+                None => self.count_outside(|stats| stats.wake_ups += 1),
+            }
+        }
+    }
+
+    /// Runs a task; its panic goes to the handler.
+    pub(crate) fn run_task(&self, task: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(task)) {
+            self.report_panic(payload, "a task");
+        }
+    }
+
+    /// Gives a panic that no caller waits for to the panic handler, or aborts.
+    pub(crate) fn report_panic(&self, payload: Box<dyn Any + Send>, of: &str) {
+        let Some(handler) = &self.config.on_panic else {
+            eprintln!("conga: {of} panicked and the pool has no panic_handler: aborting");
+            std::process::abort();
+        };
+        if catch_unwind(AssertUnwindSafe(|| handler(payload))).is_err() {
+            eprintln!("conga: the pool's panic_handler panicked: aborting");
+            std::process::abort();
+        }
+    }
+
+    /// Whether a worker that announced itself idle should look around instead.
+    pub(crate) fn work_in_sight(&self) -> bool {
+        self.board.any_marked() || !self.queue.is_empty() || self.is_closing()
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        // Acquire: partner is the Release in `close`: what was queued before is visible.
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Lets the workers end when the queue is empty, and waits for them, unless this is one of them.
+    pub(crate) fn close(&self) {
+        // Release: partner is the Acquire in `is_closing`.
+        self.closing.store(true, Ordering::Release);
+        // Partner: the fence that a worker puts after it has announced that it is idle.
+        fence(Ordering::SeqCst);
+        while self.sleepers.call_one(Calls::LOOK_AROUND) {}
+        let threads = {
+            let mut crew = self
+                .crew
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            std::mem::take(&mut crew.threads)
+        };
+        let here = thread::current().id();
+        if threads.iter().any(|thread| thread.thread().id() == here) {
+            return;
+        }
+        for thread in threads {
+            // A worker's panics are handled or abort: there is no error to pass on.
+            let _ = thread.join();
+        }
+    }
+
+    /// Counts something that has no counter of one writer.
+    pub(crate) fn count_outside(&self, count: impl FnOnce(&mut Stats)) {
+        count(
+            &mut self
+                .outside
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        );
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = *self
+            .outside
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.board
+            .slots()
+            .for_each(|slot| stats.add_owner(&slot.counts));
+        self.worker_counts
+            .iter()
+            .for_each(|counts| stats.add_worker(counts));
+        let crew = self
+            .crew
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        stats.threads_started = crew.started.get();
+        stats.threads_refused = crew.refused.get();
+        stats
+    }
+}

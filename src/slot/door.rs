@@ -1,0 +1,225 @@
+//! The door: what workers enter and leave a slot's loop by, and the claims on the caller's run.
+//!
+//! One word. The loop's epoch is in it, so that whoever changes it by compare-and-swap proves which
+//! loop it has joined; a used-up position is a value of its own, so that nobody needs to know the
+//! loop's length to see that it is over.
+//!
+//! | bits | name | meaning |
+//! |---|---|---|
+//! | 63..22 | epoch | number of the slot's current loop |
+//! | 21..0 | position, of a loop with one line | next unclaimed unit; all ones: used up |
+//! | 21..11 | cut, of a loop with runs | where the rest was cut into runs; all ones: not cut |
+//! | 10..0 | next, of a loop with runs | next unclaimed unit of the caller's run, or of the whole loop while it is not cut; all ones: used up |
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Bits of a position.
+const POSITION_BITS: u32 = 22;
+/// A used-up position of a loop with one line.
+const POSITION_END: u64 = (1 << POSITION_BITS) - 1;
+/// Bits of `cut` and of `next`.
+const HALF_BITS: u32 = 11;
+/// "Not cut" and "used up" of a loop with runs.
+const HALF_END: u64 = (1 << HALF_BITS) - 1;
+/// Epochs count modulo this.
+const EPOCHS: u64 = 1 << (64 - POSITION_BITS);
+
+/// Most units of a loop with one line.
+pub(crate) const MAX_UNITS_IN_LINE: usize = POSITION_END as usize - 1;
+/// Most units of a loop with runs.
+pub(crate) const MAX_UNITS_IN_RUNS: usize = 1 << (HALF_BITS - 1);
+
+/// Number of a slot's loop, modulo 2^42: at 50 ns a loop the numbers come round after two and a half days.
+/// What a compare-and-swap rests on is only that they do not come round to the same value while one
+/// thread is between a load and the compare-and-swap that follows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Epoch(u64);
+
+impl Epoch {
+    /// The epoch with this number, modulo 2^42.
+    pub(crate) const fn new(number: u64) -> Self {
+        Epoch(number % EPOCHS)
+    }
+
+    /// The following one.
+    pub(crate) fn next(self) -> Self {
+        Epoch::new(self.0 + 1)
+    }
+
+    /// Its low bits, to mark other words with.
+    pub(crate) fn low_bits(self, bits: u32) -> u64 {
+        self.0 & ((1 << bits) - 1)
+    }
+
+    /// Whether this is the loop after `other` or a later one, for epochs less than half a turn apart.
+    pub(crate) fn is_after(self, other: Epoch) -> bool {
+        let distance = self.0.wrapping_sub(other.0) % EPOCHS;
+        distance != 0 && distance < EPOCHS / 2
+    }
+
+    /// True four times in a turn of the numbers.
+    pub(crate) fn is_quarter(self) -> bool {
+        self.0 % (EPOCHS / 4) == 0
+    }
+}
+
+/// A value of the door's word, or of a run's (which uses `epoch` and `next` only).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Word(u64);
+
+impl Word {
+    fn with_position(epoch: Epoch, position: u64) -> Self {
+        debug_assert!(position <= POSITION_END);
+        Word(epoch.0 << POSITION_BITS | position)
+    }
+
+    /// A loop with one line of which `next` is the next unclaimed unit of `units`.
+    pub(crate) fn in_line(epoch: Epoch, next: usize, units: usize) -> Self {
+        let end = next == units;
+        Self::with_position(epoch, if end { POSITION_END } else { next as u64 })
+    }
+
+    /// A loop with runs that is not cut yet, `next` as above.
+    pub(crate) fn not_cut(epoch: Epoch, next: usize, units: usize) -> Self {
+        Self::with_halves(epoch, HALF_END, next, units)
+    }
+
+    /// A loop that was cut at `cut`, whose caller's run goes on at `next` and ends at `end`. Also
+    /// a run's word, with any `cut`.
+    pub(crate) fn cut_at(epoch: Epoch, cut: usize, next: usize, end: usize) -> Self {
+        Self::with_halves(epoch, cut as u64, next, end)
+    }
+
+    /// A loop of which nothing is left to claim, of either kind.
+    pub(crate) fn shut(epoch: Epoch) -> Self {
+        Self::with_position(epoch, POSITION_END)
+    }
+
+    fn with_halves(epoch: Epoch, cut: u64, next: usize, end: usize) -> Self {
+        let next = if next >= end { HALF_END } else { next as u64 };
+        Self::with_position(epoch, cut << HALF_BITS | next)
+    }
+
+    /// Which loop the word speaks of.
+    pub(crate) fn epoch(self) -> Epoch {
+        Epoch(self.0 >> POSITION_BITS)
+    }
+
+    /// Whether the word itself says that nothing is left. A cut loop may be used up without saying so.
+    pub(crate) fn is_shut(self) -> bool {
+        self.0 & POSITION_END == POSITION_END
+    }
+
+    /// Of a loop with one line: the next unclaimed unit, `None` when used up.
+    pub(crate) fn position(self) -> Option<usize> {
+        let position = self.0 & POSITION_END;
+        (position != POSITION_END).then_some(position as usize)
+    }
+
+    /// Of a loop with runs: where it was cut, `None` while it is not.
+    pub(crate) fn cut(self) -> Option<usize> {
+        let cut = self.0 >> HALF_BITS & HALF_END;
+        (cut != HALF_END).then_some(cut as usize)
+    }
+
+    /// Of a loop with runs, and of a run: the next unclaimed unit, `None` when used up.
+    pub(crate) fn next(self) -> Option<usize> {
+        let next = self.0 & HALF_END;
+        (next != HALF_END).then_some(next as usize)
+    }
+}
+
+/// The word, as the threads share it.
+#[derive(Debug)]
+pub(crate) struct Door(AtomicU64);
+
+impl Door {
+    /// A door behind which the loop `epoch` is over.
+    pub(crate) fn new(epoch: Epoch) -> Self {
+        Door(AtomicU64::new(Word::shut(epoch).0))
+    }
+
+    /// The current word. What the owner wrote before it opened this loop is visible afterwards.
+    #[inline]
+    pub(crate) fn look(&self) -> Word {
+        // Acquire: partner is the Release in `open`. The compare-and-swaps in between do not break its
+        // release sequence.
+        Word(self.0.load(Ordering::Acquire))
+    }
+
+    /// The current word, of a loop that the caller of this has looked at before.
+    #[inline]
+    pub(crate) fn look_again(&self) -> Word {
+        Word(self.0.load(Ordering::Relaxed))
+    }
+
+    /// The owner opens the next loop: a plain store, because nobody changes the word of a loop that is over.
+    #[inline]
+    pub(crate) fn open(&self, word: Word) {
+        // Release: partner is the Acquire in `look`.
+        self.0.store(word.0, Ordering::Release);
+    }
+
+    /// Replaces `from` by `to`, if the word is still `from`; else says what it is.
+    #[inline]
+    pub(crate) fn exchange(&self, from: Word, to: Word) -> Result<(), Word> {
+        // Relaxed: claims are told apart by the order of changes to this one word. Whoever goes by the
+        // word that was read here has acquired this epoch's opening before.
+        let swap = self
+            .0
+            .compare_exchange(from.0, to.0, Ordering::Relaxed, Ordering::Relaxed);
+        swap.map(|_| ()).map_err(Word)
+    }
+}
+
+/// A run's word is a door of its own; it needs no opening.
+pub(crate) type RunWord = Door;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Catches a field that spills into its neighbour.
+    #[test]
+    fn fields_do_not_touch() {
+        for epoch in [0, 1, 77, EPOCHS - 1].map(Epoch::new) {
+            for next in [0, 1, 5, 1023] {
+                let word = Word::not_cut(epoch, next, 1024);
+                assert_eq!(
+                    (word.epoch(), word.cut(), word.next()),
+                    (epoch, None, Some(next))
+                );
+                for cut in [0, 3, 1024] {
+                    let word = Word::cut_at(epoch, cut, next, 1024);
+                    assert_eq!(
+                        (word.epoch(), word.cut(), word.next()),
+                        (epoch, Some(cut), Some(next))
+                    );
+                    assert_eq!(Word::cut_at(epoch, cut, next, next).next(), None);
+                    assert!(!word.is_shut());
+                }
+            }
+            let last = MAX_UNITS_IN_LINE - 1;
+            let word = Word::in_line(epoch, last, MAX_UNITS_IN_LINE);
+            assert_eq!((word.epoch(), word.position()), (epoch, Some(last)));
+            for end in [
+                Word::in_line(epoch, 7, 7),
+                Word::not_cut(epoch, 7, 7),
+                Word::shut(epoch),
+            ] {
+                assert!(end.is_shut() && end.position().is_none() && end.next().is_none());
+                assert_eq!(end.epoch(), epoch);
+            }
+        }
+    }
+
+    /// Catches an order of epochs that breaks where the numbers come round.
+    #[test]
+    fn epochs_come_round() {
+        let last = Epoch::new(EPOCHS - 1);
+        assert_eq!(last.next(), Epoch::new(0));
+        assert!(last.next().is_after(last) && !last.is_after(last.next()));
+        assert!(!last.is_after(last));
+        assert!(Epoch::new(5).is_after(Epoch::new(EPOCHS - 5)));
+    }
+}

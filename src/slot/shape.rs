@@ -1,0 +1,176 @@
+//! `Shape`: how a loop is shared out, in one word, so that a late worker reads it whole.
+
+use super::door::{Epoch, Word, MAX_UNITS_IN_RUNS};
+use std::ops::Range;
+
+/// Most lanes of a loop with runs.
+pub(crate) const MAX_LANES_IN_RUNS: usize = 1024;
+/// Most runs: a lane beyond them owns none and takes from the others.
+const MAX_RUNS: usize = 64;
+/// Most lanes of a loop with one line, so that four blocks a lane fit in the door.
+pub(crate) const MAX_LANES_IN_LINE: usize = (1 << 20) - 1;
+
+const TAG_BITS: u32 = 20;
+const PAYLOAD_BITS: u32 = 43;
+
+/// How a loop's units are claimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Claims {
+    /// One at a time, in increasing order, by all lanes from the door: Ceres's way.
+    InLine,
+    /// From runs of one's own first, several at a time.
+    InRuns {
+        /// How many runs there are once the loop is cut.
+        runs: usize,
+    },
+}
+
+/// Who may take part in a loop and what there is to claim.
+///
+/// | bits | in line | in runs |
+/// |---|---|---|
+/// | 63 | 0 | 1 |
+/// | 62..43 | tag: low bits of the epoch | the same |
+/// | 42..22 | lanes | – |
+/// | 21..0 | units | – |
+/// | 28..18 | | lanes |
+/// | 17..11 | | runs |
+/// | 10..0 | | units |
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shape {
+    /// Lanes that may be active at once, the caller's included.
+    pub(crate) lanes: usize,
+    /// What is claimed: blocks, or groups of adjacent ones where there are more than the words can count.
+    pub(crate) units: usize,
+    /// How it is claimed.
+    pub(crate) claims: Claims,
+}
+
+impl Shape {
+    /// All lanes take one unit after the other.
+    pub(crate) fn in_line(lanes: usize, units: usize) -> Self {
+        debug_assert!(lanes <= MAX_LANES_IN_LINE && units <= super::door::MAX_UNITS_IN_LINE);
+        Shape {
+            lanes,
+            units,
+            claims: Claims::InLine,
+        }
+    }
+
+    /// Each lane has a run, as far as `helpers` there are that could serve one.
+    pub(crate) fn in_runs(lanes: usize, units: usize, helpers: usize) -> Self {
+        let units = units.min(MAX_UNITS_IN_RUNS);
+        let lanes = lanes.min(MAX_LANES_IN_RUNS).min(units);
+        let runs = lanes.min(helpers.saturating_add(1)).min(MAX_RUNS);
+        Shape {
+            lanes,
+            units,
+            claims: Claims::InRuns { runs },
+        }
+    }
+
+    /// The word, marked with the epoch that it is for.
+    pub(crate) fn pack(self, epoch: Epoch) -> u64 {
+        let tag = epoch.low_bits(TAG_BITS) << PAYLOAD_BITS;
+        let (lanes, units) = (self.lanes as u64, self.units as u64);
+        match self.claims {
+            Claims::InLine => tag | lanes << 22 | units,
+            Claims::InRuns { runs } => 1 << 63 | tag | lanes << 18 | (runs as u64) << 11 | units,
+        }
+    }
+
+    /// The shape in `word`, if it is marked with `epoch`.
+    pub(crate) fn unpack(word: u64, epoch: Epoch) -> Option<Self> {
+        if word >> PAYLOAD_BITS & ((1 << TAG_BITS) - 1) != epoch.low_bits(TAG_BITS) {
+            return None;
+        }
+        let field = |low: u32, bits: u32| (word >> low & ((1 << bits) - 1)) as usize;
+        Some(if word >> 63 == 0 {
+            Shape {
+                lanes: field(22, 21),
+                units: field(0, 22),
+                claims: Claims::InLine,
+            }
+        } else {
+            Shape {
+                lanes: field(18, 11),
+                units: field(0, 11),
+                claims: Claims::InRuns { runs: field(11, 7) },
+            }
+        })
+    }
+
+    /// The door's word when the loop opens with its first `claimed` units taken by the owner.
+    pub(crate) fn opening(self, epoch: Epoch, claimed: usize) -> Word {
+        match self.claims {
+            Claims::InLine => Word::in_line(epoch, claimed, self.units),
+            Claims::InRuns { .. } => Word::not_cut(epoch, claimed, self.units),
+        }
+    }
+
+    /// Units of run `run` of `runs`, in a loop that nobody has cut elsewhere.
+    pub(crate) fn run(self, run: usize, runs: usize) -> Range<usize> {
+        run * self.units / runs..(run + 1) * self.units / runs
+    }
+
+    /// The run that `unit` is in.
+    pub(crate) fn run_of(self, unit: usize, runs: usize) -> usize {
+        ((unit + 1) * runs - 1) / self.units
+    }
+
+    /// How many of the `left` unclaimed units of a run one claim takes: half, so that cheap loops take few
+    /// claims and uneven ones balance; one where every unit may need a lane of its own.
+    pub(crate) fn grain(self, left: usize) -> usize {
+        if self.units <= self.lanes {
+            1
+        } else {
+            (left / 2).max(1)
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::slot::door::MAX_UNITS_IN_LINE;
+
+    /// Catches a field too narrow for its largest value, and a tag that is not compared.
+    #[test]
+    fn words_keep_everything() {
+        let epochs = [0, 5, 1 << 41].map(Epoch::new);
+        let shapes = [
+            Shape::in_line(2, 2),
+            Shape::in_line(MAX_LANES_IN_LINE, MAX_UNITS_IN_LINE),
+            Shape::in_runs(2, 8, 1),
+            Shape::in_runs(usize::MAX, usize::MAX, usize::MAX),
+        ];
+        for epoch in epochs {
+            for shape in shapes {
+                let word = shape.pack(epoch);
+                assert_eq!(Shape::unpack(word, epoch), Some(shape));
+                assert_eq!(Shape::unpack(word, epoch.next()), None);
+            }
+        }
+    }
+
+    /// Runs cover the units, and `run_of` finds each; catches rounding the wrong way.
+    #[test]
+    fn runs_cover_the_units() {
+        for units in 2..200 {
+            let shape = Shape::in_runs(1024, units, 1024);
+            for runs in 1..=units.min(MAX_RUNS) {
+                let mut next = 0;
+                for run in 0..runs {
+                    let range = shape.run(run, runs);
+                    assert_eq!(range.start, next);
+                    next = range.end;
+                    assert!(
+                        range.clone().all(|unit| shape.run_of(unit, runs) == run),
+                        "{units} in {runs}"
+                    );
+                }
+                assert_eq!(next, units);
+            }
+        }
+    }
+}
