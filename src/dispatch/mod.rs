@@ -65,16 +65,7 @@ pub(crate) unsafe fn run(shared: &Shared, dispatch: Dispatch, lanes: usize, body
 
 /// The caller's part, whatever the strategy: works until nothing is left to claim, then waits for the others.
 fn work_and_close(slot: &Slot, mut stay: Stay, first: Claim) -> Option<Payload> {
-    let mut units = 0;
-    let mut claimed = Some(first);
-    while let Some(claim) = claimed {
-        let ran = slot.run(&stay, claim);
-        units += ran.units;
-        slot.counts.blocks.add(ran.blocks as u64);
-        if ran.others_run {
-            slot.counts.blocks_from_other_runs.add(ran.blocks as u64);
-        }
-        claimed = slot.claim(&mut stay);
-    }
-    slot.close(stay, units)
+    let ran = slot.work(&mut stay, first);
+    ran.add_to(&slot.counts);
+    slot.close(stay, ran.units)
 }

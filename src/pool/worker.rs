@@ -119,17 +119,12 @@ impl Worker<'_> {
         let slot: &Slot = place.slot(self.shared);
         while let Some(mut stay) = slot.enter(self.number) {
             let mut units = 0;
-            while let Some(claim) = slot.claim(&mut stay) {
-                if units == 0 {
-                    // The chain: whoever starts brings in the next one, before its first block.
-                    self.shared.pass_on(place, &stay, self.counts);
-                }
-                let ran = slot.run(&stay, claim);
-                units += ran.units;
-                self.counts.blocks.add(ran.blocks as u64);
-                if ran.others_run {
-                    self.counts.blocks_from_other_runs.add(ran.blocks as u64);
-                }
+            if let Some(first) = slot.claim(&mut stay) {
+                // The chain: whoever starts brings in the next one, before its first block.
+                self.shared.pass_on(place, &stay, self.counts);
+                let ran = slot.work(&mut stay, first);
+                ran.add_to(self.counts);
+                units = ran.units;
             }
             if !slot.leave(stay, units) {
                 return units != 0;

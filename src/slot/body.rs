@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::blocks::Blocks;
 
@@ -83,19 +82,18 @@ impl Body {
         start(units.start)..start(units.end)
     }
 
-    /// Runs a union of adjacent blocks as `lane`. A panic of the body comes back as its payload.
+    /// Runs a union of adjacent blocks as `lane`.
     ///
     /// # Safety
     ///
     /// The `F` that the body was made from must be borrowed until this returns.
-    pub(crate) unsafe fn run(&self, lane: usize, blocks: Range<usize>) -> Result<Flow, Payload> {
+    #[inline]
+    pub(crate) unsafe fn run(&self, lane: usize, blocks: Range<usize>) -> Flow {
         let span = self.blocks.span(blocks);
         let indices = self.start + span.start..self.start + span.end;
-        catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: `data` is the address of the `F` that `call` was instantiated for, and the caller of
-            // `run` keeps it borrowed.
-            unsafe { (self.call)(self.data, lane, indices) }
-        }))
+        // SAFETY: `data` is the address of the `F` that `call` was instantiated for, and the caller of `run`
+        // keeps it borrowed.
+        unsafe { (self.call)(self.data, lane, indices) }
     }
 }
 

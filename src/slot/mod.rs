@@ -106,14 +106,34 @@ pub(crate) struct Stay {
 #[must_use]
 pub(crate) struct Claim(Range<usize>);
 
-/// What came of a claim.
+/// What a lane did in a loop.
+#[derive(Debug, Default)]
 pub(crate) struct Ran {
-    /// Units to settle with [`Slot::leave`] or [`Slot::close`].
+    /// Units that it claimed, to settle with [`Slot::leave`] or [`Slot::close`].
     pub(crate) units: usize,
-    /// Blocks that the body ran over.
+    /// Blocks that it ran.
     pub(crate) blocks: usize,
-    /// Whether they were in another lane's run.
-    pub(crate) others_run: bool,
+    /// Those of them that were in another lane's run.
+    pub(crate) others: usize,
+}
+
+impl Ran {
+    /// Counts the blocks in `units`, and returns them.
+    #[inline]
+    fn count(&mut self, body: &Body, stay: &Stay, units: Range<usize>) -> Range<usize> {
+        let blocks = body.blocks_of(units.clone(), stay.shape.units);
+        self.blocks += blocks.len();
+        if stay.is_others_run(&units) {
+            self.others += blocks.len();
+        }
+        blocks
+    }
+
+    /// Adds the blocks to what a thread has counted.
+    pub(crate) fn add_to(&self, counts: &Counts) {
+        counts.blocks.add(self.blocks as u64);
+        counts.blocks_from_other_runs.add(self.others as u64);
+    }
 }
 
 impl Default for Slot {
@@ -367,37 +387,40 @@ impl Slot {
         }
     }
 
-    /// Runs what was claimed; nothing, where the loop has been stopped.
-    pub(crate) fn run(&self, stay: &Stay, claim: Claim) -> Ran {
-        let units = claim.0;
-        let mut ran = Ran {
-            units: units.len(),
-            blocks: 0,
-            others_run: stay.is_others_run(&units),
-        };
-        if self.is_stopped() {
-            return ran;
-        }
+    /// Runs what was claimed first, then whatever this lane can claim. Where the loop has been stopped the rest is
+    /// claimed and not run. A panic of the body stops the loop; the first payload is kept for [`close`](Self::close).
+    pub(crate) fn work(&self, stay: &mut Stay, first: Claim) -> Ran {
         let body = self.sheet.body.with(|cell| {
-            // SAFETY: the claim is not settled yet, so the loop is open and its owner, who alone
-            // writes the cell, does not; the opening's write was acquired before the claim.
+            // SAFETY: the first claim is not settled yet, so the loop is open and its owner, who alone writes
+            // the cell, does not; the opening's write was acquired before the claim. The pointer is the cell's own.
             unsafe { *cell }
         });
         let body = body.expect("an open loop has a body");
-        let blocks = body.blocks_of(units, stay.shape.units);
-        ran.blocks = blocks.len();
-        // SAFETY: as above: until this claim is settled `close` does not return, and what the body borrows
-        // stays borrowed until then.
-        match unsafe { body.run(stay.lane, blocks) } {
-            Ok(Flow::GoOn) => {}
-            Ok(Flow::Stop) => self.stop(),
-            Err(payload) => self.keep_first(payload),
+        let mut ran = Ran::default();
+        let mut next = Some(first);
+        // One frame of `catch_unwind` for many claims, because entering it costs as much as a small block.
+        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            while let Some(Claim(units)) = next.take() {
+                ran.units += units.len();
+                if !self.is_stopped() {
+                    let blocks = ran.count(&body, stay, units);
+                    // SAFETY: the claims of `ran` are not settled, so `close` does not return, and what the body
+                    // borrows stays borrowed.
+                    if unsafe { body.run(stay.lane, blocks) } == Flow::Stop {
+                        self.stop();
+                    }
+                }
+                next = self.claim(stay);
+            }
+        })) {
+            self.keep_first(payload);
+            next = self.claim(stay);
         }
         ran
     }
 
-    /// A worker leaves; `units` is what it ran. True: it ran nothing and must look at the slot again,
-    /// because somebody may have been refused on its account.
+    /// A worker leaves, with what it settles. True: that is nothing, and it must look at the slot again, because
+    /// somebody may have been refused on its account.
     pub(crate) fn leave(&self, stay: Stay, units: usize) -> bool {
         let in_runs = stay.shape.claims != Claims::InLine;
         if in_runs {
