@@ -150,7 +150,7 @@ impl<C: Fn(usize) -> u64> Search<C> {
             // Saturation changes nothing: no cumulative cost exceeds the largest number.
             let next = self.first_above(position, limit.saturating_add(offset));
             if next < self.end {
-                let with_next = (self.cumulative)(next).saturating_sub(offset);
+                let with_next = (self.cumulative)(next) - offset;
                 if next == position {
                     return Err(with_next);
                 }

@@ -190,7 +190,7 @@ impl Slot {
         let stay = Stay::new(epoch, shape, 0, None);
         let first = match shape.claims {
             Claims::InLine => 1,
-            Claims::InRuns { runs } => shape.grain(shape.run(0, runs).end),
+            Claims::InRuns { runs, .. } => shape.grain(shape.run(0, runs).end),
         };
         self.door.open(shape.opening(epoch, first));
         (stay, Claim(0..first))
@@ -221,7 +221,7 @@ impl Slot {
                     let lane = self.lanes.draw(epoch, shape.lanes)?;
                     return Some(Stay::new(epoch, shape, lane, None));
                 }
-                Claims::InRuns { runs } => {
+                Claims::InRuns { runs, .. } => {
                     let lane = self.lanes.hold(preferred_lane, shape.lanes)?;
                     if let Some(cut) = self.cut(epoch, shape, runs) {
                         return Some(Stay::new(epoch, shape, lane, Some(cut)));
@@ -279,7 +279,7 @@ impl Slot {
     pub(crate) fn claim(&self, stay: &mut Stay) -> Option<Claim> {
         match stay.shape.claims {
             Claims::InLine => self.claim_in_line(stay),
-            Claims::InRuns { runs } => self.claim_in_runs(stay, runs),
+            Claims::InRuns { runs, .. } => self.claim_in_runs(stay, runs),
         }
     }
 
@@ -455,7 +455,7 @@ impl Slot {
     pub(crate) fn wants_more(&self, stay: &Stay) -> bool {
         match stay.shape.claims {
             Claims::InLine => stay.lane + 1 < stay.shape.lanes && self.is_open(),
-            Claims::InRuns { runs } => {
+            Claims::InRuns { runs, .. } => {
                 // Relaxed: a budget. It belongs to the current loop, because a claim of it is held.
                 self.bringing.invitations.load(Ordering::Relaxed) < stay.shape.lanes - 1
                     && self.anything_left(stay, runs)
@@ -562,7 +562,7 @@ impl Stay {
 
     fn is_others_run(&self, units: &Range<usize>) -> bool {
         match (self.shape.claims, self.cut) {
-            (Claims::InRuns { runs }, Some(_)) => {
+            (Claims::InRuns { runs, .. }, Some(_)) => {
                 self.shape.run_of(units.start, runs) != self.lane % runs
             }
             _ => false,

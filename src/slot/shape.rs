@@ -22,6 +22,10 @@ pub(crate) enum Claims {
     InRuns {
         /// How many runs there are once the loop is cut.
         runs: usize,
+        /// Whether a claim takes one unit, because each may need a lane of its own: there are no more
+        /// units than lanes. Of lanes for which there is no worker only the first few count, so that
+        /// asking for a million costs nothing.
+        single: bool,
     },
 }
 
@@ -33,6 +37,7 @@ pub(crate) enum Claims {
 /// | 62..43 | tag: low bits of the epoch | the same |
 /// | 42..22 | lanes | – |
 /// | 21..0 | units | – |
+/// | 29 | | single |
 /// | 28..18 | | lanes |
 /// | 17..11 | | runs |
 /// | 10..0 | | units |
@@ -61,11 +66,13 @@ impl Shape {
     pub(crate) fn in_runs(lanes: usize, units: usize, helpers: usize) -> Self {
         let units = units.min(MAX_UNITS_IN_RUNS);
         let lanes = lanes.min(MAX_LANES_IN_RUNS).min(units);
-        let runs = lanes.min(helpers.saturating_add(1)).min(MAX_RUNS);
+        let present = lanes.min(helpers.saturating_add(1));
+        let runs = present.min(MAX_RUNS);
+        let single = units <= present.max(lanes.min(MAX_RUNS));
         Shape {
             lanes,
             units,
-            claims: Claims::InRuns { runs },
+            claims: Claims::InRuns { runs, single },
         }
     }
 
@@ -75,7 +82,9 @@ impl Shape {
         let (lanes, units) = (self.lanes as u64, self.units as u64);
         match self.claims {
             Claims::InLine => tag | lanes << 22 | units,
-            Claims::InRuns { runs } => 1 << 63 | tag | lanes << 18 | (runs as u64) << 11 | units,
+            Claims::InRuns { runs, single } => {
+                1 << 63 | tag | (single as u64) << 29 | lanes << 18 | (runs as u64) << 11 | units
+            }
         }
     }
 
@@ -95,7 +104,10 @@ impl Shape {
             Shape {
                 lanes: field(18, 11),
                 units: field(0, 11),
-                claims: Claims::InRuns { runs: field(11, 7) },
+                claims: Claims::InRuns {
+                    runs: field(11, 7),
+                    single: field(29, 1) == 1,
+                },
             }
         })
     }
@@ -120,11 +132,11 @@ impl Shape {
 
     /// How many of the `left` unclaimed units of a run one claim takes: half, so that cheap loops take few
     /// claims and uneven ones balance; one where every unit may need a lane of its own.
+    #[inline]
     pub(crate) fn grain(self, left: usize) -> usize {
-        if self.units <= self.lanes {
-            1
-        } else {
-            (left / 2).max(1)
+        match self.claims {
+            Claims::InRuns { single: false, .. } => (left / 2).max(1),
+            _ => 1,
         }
     }
 }
