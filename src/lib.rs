@@ -1,11 +1,7 @@
-//! A thread pool for fork-join loops with *chained task scheduling*: the task that starts schedules the
-//! next one, until enough of them run or no work is left.
-//!
-//! The public surface is the list below; `README.md` has the map of the source.
+#![doc = include_str!("../README.md")]
 
 mod blocks;
 mod board;
-mod chain;
 mod count;
 mod disjoint;
 mod dispatch;
@@ -18,6 +14,7 @@ mod scratch;
 mod segments;
 mod slot;
 mod stats;
+mod strategy;
 mod sync;
 mod tuning;
 

@@ -17,9 +17,10 @@ use std::ops::Range;
 
 pub use self::cut::{ByCost, Cut, Even, Given};
 use crate::blocks::Blocks;
-use crate::dispatch::{self, Dispatch};
+use crate::dispatch::Dispatch;
 use crate::pool::ThreadPool;
 use crate::slot::body::{Body, Flow};
+use crate::strategy;
 
 /// A loop over a range of indices: options first, then one call of a body, which runs it.
 ///
@@ -56,6 +57,52 @@ pub struct ParallelFor<'p, C = Even> {
     min_block_size: usize,
     dispatch: Option<Dispatch>,
     cut: C,
+}
+
+impl ThreadPool {
+    /// A loop over `range`, to be told how and with which body. See [`ParallelFor`].
+    #[inline]
+    pub fn parallel_for(&self, range: Range<usize>) -> ParallelFor<'_> {
+        ParallelFor::new(self, range)
+    }
+
+    /// Calls `f(i, &mut x[i])` for every element. Shorthand for [`ParallelFor::for_each_mut`].
+    pub fn for_each_mut<T: Send>(&self, x: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
+        self.parallel_for(0..x.len()).for_each_mut(x, f);
+    }
+
+    /// Calls `f(c, chunk)` for every chunk of `len` elements; the last one may be shorter. Shorthand for
+    /// [`ParallelFor::for_each_chunk_mut`].
+    ///
+    /// # Panics
+    ///
+    /// If `len` is 0.
+    pub fn for_each_chunk_mut<T: Send>(
+        &self,
+        x: &mut [T],
+        len: usize,
+        f: impl Fn(usize, &mut [T]) + Sync,
+    ) {
+        assert!(len != 0, "for_each_chunk_mut: chunks of 0 elements");
+        self.parallel_for(0..x.len().div_ceil(len))
+            .for_each_chunk_mut(x, len, f);
+    }
+
+    /// Calls `f(p, &mut x[bounds[p]..bounds[p + 1]])` for every part. Shorthand for
+    /// [`ParallelFor::for_each_part_mut`].
+    ///
+    /// # Panics
+    ///
+    /// If `bounds` decrease or go beyond the slice.
+    pub fn for_each_part_mut<T: Send>(
+        &self,
+        x: &mut [T],
+        bounds: &[usize],
+        f: impl Fn(usize, &mut [T]) + Sync,
+    ) {
+        self.parallel_for(0..bounds.len().saturating_sub(1))
+            .for_each_part_mut(x, bounds, f);
+    }
 }
 
 impl<'p> ParallelFor<'p> {
@@ -168,7 +215,7 @@ impl Runner<'_> {
         let dispatch = self.dispatch.unwrap_or(shared.config.dispatch);
         // SAFETY: `f` stays here, borrowed by this frame, until the call is over.
         unsafe {
-            dispatch::run(
+            strategy::run(
                 shared,
                 dispatch,
                 self.num_threads,

@@ -6,6 +6,7 @@
 //! | `global` | the pool that the program shares |
 //! | `shared` | what the handle and the workers have in common: board, sleepers, queue, threads |
 //! | `worker` | the life of a worker |
+//! | `chain` | how a loop brings in one worker, and each of them the next |
 //! | `seat` | a caller's hold on a slot, kept from loop to loop |
 //! | `fork` | telling a forked child from its parent |
 //! | `processors` | how many there are for this process |
@@ -13,6 +14,7 @@
 
 mod affinity;
 mod builder;
+mod chain;
 mod fork;
 mod global;
 mod processors;
@@ -22,7 +24,6 @@ mod worker;
 
 use std::fmt;
 use std::mem;
-use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::builder::{BuildError, ThreadPoolBuilder};
@@ -31,9 +32,8 @@ pub(crate) use self::seat::Seat;
 pub(crate) use self::shared::Shared;
 
 use self::builder::Config;
-use crate::chain::Task;
+use self::chain::Task;
 use crate::dispatch::Dispatch;
-use crate::parallel_for::ParallelFor;
 use crate::stats::Stats;
 // Not a model's: the handle is not modelled.
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -109,50 +109,6 @@ impl ThreadPool {
     pub fn ensure_threads(&self, lanes: usize) -> usize {
         self.shared_arc().grow(lanes.saturating_sub(1));
         self.num_threads()
-    }
-
-    /// A loop over `range`, to be told how and with which body. See [`ParallelFor`].
-    #[inline]
-    pub fn parallel_for(&self, range: Range<usize>) -> ParallelFor<'_> {
-        ParallelFor::new(self, range)
-    }
-
-    /// Calls `f(i, &mut x[i])` for every element. Shorthand for [`ParallelFor::for_each_mut`].
-    pub fn for_each_mut<T: Send>(&self, x: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
-        self.parallel_for(0..x.len()).for_each_mut(x, f);
-    }
-
-    /// Calls `f(c, chunk)` for every chunk of `len` elements; the last one may be shorter. Shorthand for
-    /// [`ParallelFor::for_each_chunk_mut`].
-    ///
-    /// # Panics
-    ///
-    /// If `len` is 0.
-    pub fn for_each_chunk_mut<T: Send>(
-        &self,
-        x: &mut [T],
-        len: usize,
-        f: impl Fn(usize, &mut [T]) + Sync,
-    ) {
-        assert!(len != 0, "for_each_chunk_mut: chunks of 0 elements");
-        self.parallel_for(0..x.len().div_ceil(len))
-            .for_each_chunk_mut(x, len, f);
-    }
-
-    /// Calls `f(p, &mut x[bounds[p]..bounds[p + 1]])` for every part. Shorthand for
-    /// [`ParallelFor::for_each_part_mut`].
-    ///
-    /// # Panics
-    ///
-    /// If `bounds` decrease or go beyond the slice.
-    pub fn for_each_part_mut<T: Send>(
-        &self,
-        x: &mut [T],
-        bounds: &[usize],
-        f: impl Fn(usize, &mut [T]) + Sync,
-    ) {
-        self.parallel_for(0..bounds.len().saturating_sub(1))
-            .for_each_part_mut(x, bounds, f);
     }
 
     /// Runs `task` on a worker, some time. Tasks start in the order in which they were added. Without

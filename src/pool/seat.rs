@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
 
+use super::chain::Place;
 use super::shared::Shared;
-use crate::chain::Place;
 use crate::slot::Slot;
 
 /// The slot that this thread used last. It keeps it for its next loop in the same pool, which then opens

@@ -9,10 +9,10 @@ use std::thread::{self, JoinHandle};
 use crossbeam_utils::CachePadded;
 
 use super::builder::Config;
+use super::chain::{Calls, Task};
 use super::processors::processors;
 use super::{fork, worker, MAX_THREADS};
 use crate::board::Board;
-use crate::chain::{Calls, Task};
 use crate::count::Count;
 use crate::parking::Sleepers;
 use crate::queue::ConcurrentQueue;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::affinity::pin_current_thread;
 use super::builder::Handler;
+use super::chain::{Calls, Place, Task};
 use super::shared::Shared;
-use crate::chain::{Calls, Place, Task};
 use crate::parking::Waited;
 use crate::slot::Slot;
 use crate::stats::Counts;

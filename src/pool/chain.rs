@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::Shared;
 use crate::parking::Call;
-use crate::pool::Shared;
 use crate::slot::{Slot, Stay};
 use crate::stats::Counts;
 use crate::sync::atomic::{fence, Ordering};
