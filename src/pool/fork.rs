@@ -15,16 +15,12 @@ pub(crate) fn generation() -> usize {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Makes sure that forks are counted from now on.
+/// Makes sure that forks are counted from now on, and that `before` runs before each.
 #[cfg(unix)]
-pub(crate) fn count_forks() {
+pub(crate) fn count_forks(before: extern "C" fn()) {
     use std::sync::atomic::AtomicBool;
 
     static COUNTED: AtomicBool = AtomicBool::new(false);
-
-    extern "C" fn before() {
-        super::processors::processors();
-    }
 
     extern "C" fn in_child() {
         GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -33,8 +29,6 @@ pub(crate) fn count_forks() {
     // Not a `Once`: a fork in the middle of one would leave it locked in the child for good. Two threads
     // that get here at the same time both register, and each fork counts twice, which does no harm.
     if !COUNTED.load(Ordering::Relaxed) {
-        // Before the handler is there: `before` gets here again.
-        COUNTED.store(true, Ordering::Relaxed);
         // SAFETY: the handlers are functions without arguments or captures that live as long as the
         // program. The one for the child does what is allowed there: one atomic addition.
         let error = unsafe { libc::pthread_atfork(Some(before), None, Some(in_child)) };
@@ -44,4 +38,4 @@ pub(crate) fn count_forks() {
 
 /// There is no fork here.
 #[cfg(not(unix))]
-pub(crate) fn count_forks() {}
+pub(crate) fn count_forks(_: extern "C" fn()) {}

@@ -107,7 +107,8 @@ impl ThreadPool {
     /// Starts workers until a loop can have `lanes` lanes, at most 65,536; never stops one. Returns how many
     /// it can have now: fewer where the system refuses a thread. Loops may be running meanwhile.
     pub fn ensure_threads(&self, lanes: usize) -> usize {
-        self.shared_arc().grow(lanes.saturating_sub(1));
+        self.shared_arc()
+            .grow(lanes.saturating_sub(1), worker::main);
         self.num_threads()
     }
 
@@ -171,7 +172,7 @@ impl ThreadPool {
             .shared
             .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
         {
-            Ok(_) => self.shared_arc().grow(workers),
+            Ok(_) => self.shared_arc().grow(workers, worker::main),
             // SAFETY: `new` came from `Arc::into_raw` above and nobody else has seen it.
             Err(_) => drop(unsafe { Arc::from_raw(new) }),
         }

@@ -2,20 +2,22 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::fork;
+use super::fork::count_forks;
 
 static PROCESSORS: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of processors, asked for once: affinity and the cgroup's quota count.
+/// The number of processors, asked for once: affinity and the cgroup's quota count. From the first call
+/// on forks are counted.
 pub(crate) fn processors() -> usize {
-    let known = PROCESSORS.load(Ordering::Relaxed);
-    if known != 0 {
-        return known;
+    if PROCESSORS.load(Ordering::Relaxed) == 0 {
+        // First, so that a fork on another thread waits for the answer: it is made behind a lock, which a
+        // child could find taken for good.
+        count_forks(ask);
+        ask();
     }
-    // First, so that a fork on another thread waits until the question is answered: the answer is kept
-    // behind a lock of its own, which a child could find taken for good.
-    fork::count_forks();
-    let processors = num_cpus::get().max(1);
-    PROCESSORS.store(processors, Ordering::Relaxed);
-    processors
+    PROCESSORS.load(Ordering::Relaxed)
+}
+
+extern "C" fn ask() {
+    PROCESSORS.store(num_cpus::get().max(1), Ordering::Relaxed);
 }

@@ -11,7 +11,7 @@ use crossbeam_utils::CachePadded;
 use super::builder::Config;
 use super::chain::{Calls, Task};
 use super::processors::processors;
-use super::{fork, worker, MAX_THREADS};
+use super::{fork, MAX_THREADS};
 use crate::board::Board;
 use crate::count::Count;
 use crate::parking::Sleepers;
@@ -50,13 +50,13 @@ struct Crew {
 impl Shared {
     pub(crate) fn new(config: Arc<Config>) -> Arc<Self> {
         static IDS: AtomicU64 = AtomicU64::new(1);
-        fork::count_forks();
+        let processors = processors();
         Arc::new_cyclic(|me| Shared {
             id: IDS.fetch_add(1, Std::Relaxed),
             generation: fork::generation(),
             config,
             board: Board::new(),
-            sleepers: Sleepers::new(MAX_THREADS - 1, processors()),
+            sleepers: Sleepers::new(MAX_THREADS - 1, processors),
             queue: ConcurrentQueue::new(),
             worker_counts: Segments::new(),
             outside: Mutex::new(Stats::default()),
@@ -77,8 +77,8 @@ impl Shared {
         self.sleepers.workers()
     }
 
-    /// Starts workers until there are `workers`, or the system refuses one.
-    pub(crate) fn grow(self: &Arc<Self>, workers: usize) {
+    /// Starts workers until there are `workers`, or the system refuses one. `life` is what each does.
+    pub(crate) fn grow(self: &Arc<Self>, workers: usize, life: fn(&Shared, usize)) {
         let mut crew = self
             .crew
             .lock()
@@ -97,7 +97,7 @@ impl Shared {
             let me = self.sleepers.admit();
             self.worker_counts.get_or_make(me);
             let shared = Arc::clone(self);
-            match thread.spawn(move || worker::main(&shared, me)) {
+            match thread.spawn(move || life(&shared, me)) {
                 Ok(thread) => {
                     crew.threads.push(thread);
                     crew.started.add(1);

@@ -1,7 +1,6 @@
 //! A worker: looks for something to do, does it, goes idle.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::affinity::pin_current_thread;
@@ -13,7 +12,7 @@ use crate::slot::Slot;
 use crate::stats::Counts;
 
 /// The life of worker `number`.
-pub(crate) fn main(shared: &Arc<Shared>, number: usize) {
+pub(crate) fn main(shared: &Shared, number: usize) {
     if shared.config.pin {
         pin_current_thread(number + 1);
     }

@@ -37,23 +37,27 @@
 //! *Lane ids.* See [`lanes`]. *The end.* See [`finish`].
 
 pub(crate) mod body;
+mod bringing;
+mod claims;
 pub(crate) mod door;
 mod finish;
 mod lanes;
 pub(crate) mod shape;
+mod work;
 
 use std::ops::Range;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crossbeam_utils::CachePadded;
 
-use self::body::{Body, Flow, Payload};
-use self::door::{Door, Epoch, Word};
+use self::body::{Body, Payload};
+use self::bringing::Bringing;
+pub(crate) use self::claims::Claim;
+use self::door::{Door, Epoch};
 use self::finish::Finish;
 use self::lanes::Lanes;
 use self::shape::{Claims, Shape};
 use crate::stats::Counts;
-use crate::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{lock, Cell, Mutex};
 
 /// A place for one loop at a time. See the [module page](self).
@@ -83,14 +87,6 @@ struct Sheet {
 // read by holders of unsettled claims, who have acquired the owner's opening; `Body` is `Send`.
 unsafe impl Sync for Sheet {}
 
-/// Who has been brought in.
-struct Bringing {
-    /// Invitations of the current loop, of a loop with runs.
-    invitations: AtomicUsize,
-    /// Tasks in the pool's queue that name this slot, left over ones of earlier loops included.
-    posted: AtomicU32,
-}
-
 /// One lane's presence in one loop.
 pub(crate) struct Stay {
     epoch: Epoch,
@@ -100,40 +96,6 @@ pub(crate) struct Stay {
     cut: Option<usize>,
     /// Runs that this lane has seen used up, counted from its own on.
     passed: usize,
-}
-
-/// Units of a loop that nobody else has. Running or dropping them without counting would hang the loop.
-#[must_use]
-pub(crate) struct Claim(Range<usize>);
-
-/// What a lane did in a loop.
-#[derive(Debug, Default)]
-pub(crate) struct Ran {
-    /// Units that it claimed, to settle with [`Slot::leave`] or [`Slot::close`].
-    pub(crate) units: usize,
-    /// Blocks that it ran.
-    pub(crate) blocks: usize,
-    /// Those of them that were in another lane's run.
-    pub(crate) others: usize,
-}
-
-impl Ran {
-    /// Counts the blocks in `units`, and returns them.
-    #[inline]
-    fn count(&mut self, body: &Body, stay: &Stay, units: Range<usize>) -> Range<usize> {
-        let blocks = body.blocks_of(units.clone(), stay.shape.units);
-        self.blocks += blocks.len();
-        if stay.is_others_run(&units) {
-            self.others += blocks.len();
-        }
-        blocks
-    }
-
-    /// Adds the blocks to what a thread has counted.
-    pub(crate) fn add_to(&self, counts: &Counts) {
-        counts.blocks.add(self.blocks as u64);
-        counts.blocks_from_other_runs.add(self.others as u64);
-    }
 }
 
 impl Default for Slot {
@@ -153,10 +115,7 @@ impl Slot {
                 stopped: AtomicBool::new(false),
                 lanes_made: AtomicUsize::new(1),
             }),
-            bringing: CachePadded::new(Bringing {
-                invitations: AtomicUsize::new(0),
-                posted: AtomicU32::new(0),
-            }),
+            bringing: CachePadded::new(Bringing::new()),
             finish: CachePadded::new(Finish::new()),
             lanes: Lanes::new(epoch),
             payload: Mutex::new(None),
@@ -255,170 +214,6 @@ impl Slot {
         }
     }
 
-    /// Shares out what the caller has not claimed, unless that has been done. `None`: the loop is used up or over.
-    fn cut(&self, epoch: Epoch, shape: Shape, runs: usize) -> Option<usize> {
-        let mut word = self.door.look_again();
-        loop {
-            if word.epoch() != epoch || word.is_shut() {
-                return None;
-            }
-            if let Some(cut) = word.cut() {
-                return Some(cut);
-            }
-            let next = word.next()?;
-            let cut = Word::cut_at(epoch, next, next, shape.run(0, runs).end);
-            match self.door.exchange(word, cut) {
-                Ok(()) => return Some(next),
-                Err(now) => word = now,
-            }
-        }
-    }
-
-    /// The next units for this lane: of its own run, then of the others in a ring. `None`: nothing is left.
-    #[inline]
-    pub(crate) fn claim(&self, stay: &mut Stay) -> Option<Claim> {
-        match stay.shape.claims {
-            Claims::InLine => self.claim_in_line(stay),
-            Claims::InRuns { runs, .. } => self.claim_in_runs(stay, runs),
-        }
-    }
-
-    fn claim_in_line(&self, stay: &Stay) -> Option<Claim> {
-        let units = stay.shape.units;
-        let mut word = self.door.look_again();
-        loop {
-            if word.epoch() != stay.epoch {
-                return None;
-            }
-            let next = word.position()?;
-            let end = if self.is_stopped() { units } else { next + 1 };
-            match self
-                .door
-                .exchange(word, Word::in_line(stay.epoch, end, units))
-            {
-                Ok(()) => return Some(Claim(next..end)),
-                Err(now) => word = now,
-            }
-        }
-    }
-
-    fn claim_in_runs(&self, stay: &mut Stay, runs: usize) -> Option<Claim> {
-        let cut = match stay.cut {
-            Some(cut) => cut,
-            // Only the caller is here without having cut.
-            None => match self.claim_uncut(stay, runs) {
-                Ok(claim) => return claim,
-                Err(cut) => *stay.cut.insert(cut),
-            },
-        };
-        while stay.passed < runs {
-            let run = (stay.lane + stay.passed) % runs;
-            if let Some(claim) = self.claim_of_run(stay, run, runs, cut) {
-                return Some(claim);
-            }
-            stay.passed += 1;
-        }
-        let word = self.door.look_again();
-        if word.epoch() == stay.epoch && !word.is_shut() {
-            // Nobody enters for nothing any more. Where this fails, the loop is over or another was first.
-            let _ = self.door.exchange(word, Word::shut(stay.epoch));
-        }
-        None
-    }
-
-    /// The caller's claim while it is alone: no more than one run at a time, so that a worker that comes
-    /// later finds its own run whole. `Err`: where a worker has cut the loop.
-    fn claim_uncut(&self, stay: &Stay, runs: usize) -> Result<Option<Claim>, usize> {
-        let shape = stay.shape;
-        let mut word = self.door.look_again();
-        loop {
-            if word.is_shut() {
-                return Ok(None);
-            }
-            if let Some(cut) = word.cut() {
-                return Err(cut);
-            }
-            let Some(next) = word.next() else {
-                return Ok(None);
-            };
-            let end = if self.is_stopped() {
-                shape.units
-            } else {
-                next + shape.grain(shape.run(shape.run_of(next, runs), runs).end - next)
-            };
-            match self
-                .door
-                .exchange(word, Word::not_cut(stay.epoch, end, shape.units))
-            {
-                Ok(()) => return Ok(Some(Claim(next..end))),
-                Err(now) => word = now,
-            }
-        }
-    }
-
-    fn claim_of_run(&self, stay: &Stay, run: usize, runs: usize, cut: usize) -> Option<Claim> {
-        let units = stay.shape.run(run, runs);
-        let whole_from = units.start.max(cut);
-        let cell = if run == 0 {
-            &*self.door
-        } else {
-            self.lanes.run(run)
-        };
-        let mut word = cell.look_again();
-        loop {
-            let next = if word.epoch() == stay.epoch {
-                word.next()?
-            } else if run == 0 || word.epoch().is_after(stay.epoch) || whole_from >= units.end {
-                return None;
-            } else {
-                whole_from
-            };
-            let left = units.end - next;
-            let end = next
-                + if self.is_stopped() {
-                    left
-                } else {
-                    stay.shape.grain(left)
-                };
-            match cell.exchange(word, Word::cut_at(stay.epoch, cut, end, units.end)) {
-                Ok(()) => return Some(Claim(next..end)),
-                Err(now) => word = now,
-            }
-        }
-    }
-
-    /// Runs what was claimed first, then whatever this lane can claim. Where the loop has been stopped the rest is
-    /// claimed and not run. A panic of the body stops the loop; the first payload is kept for [`close`](Self::close).
-    pub(crate) fn work(&self, stay: &mut Stay, first: Claim) -> Ran {
-        let body = self.sheet.body.with(|cell| {
-            // SAFETY: the first claim is not settled yet, so the loop is open and its owner, who alone writes
-            // the cell, does not; the opening's write was acquired before the claim. The pointer is the cell's own.
-            unsafe { *cell }
-        });
-        let body = body.expect("an open loop has a body");
-        let mut ran = Ran::default();
-        let mut next = Some(first);
-        // One frame of `catch_unwind` for many claims, because entering it costs as much as a small block.
-        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
-            while let Some(Claim(units)) = next.take() {
-                ran.units += units.len();
-                if !self.is_stopped() {
-                    let blocks = ran.count(&body, stay, units);
-                    // SAFETY: the claims of `ran` are not settled, so `close` does not return, and what the body
-                    // borrows stays borrowed.
-                    if unsafe { body.run(stay.lane, blocks) } == Flow::Stop {
-                        self.stop();
-                    }
-                }
-                next = self.claim(stay);
-            }
-        })) {
-            self.keep_first(payload);
-            next = self.claim(stay);
-        }
-        ran
-    }
-
     /// A worker leaves, with what it settles. True: that is nothing, and it must look at the slot again, because
     /// somebody may have been refused on its account.
     pub(crate) fn leave(&self, stay: Stay, units: usize) -> bool {
@@ -448,92 +243,6 @@ impl Slot {
             return lock(&self.payload).take();
         }
         None
-    }
-
-    /// Whether this lane, which has claimed its first units, should bring in the next one: fewer than all
-    /// lanes have been asked for, and something is left.
-    pub(crate) fn wants_more(&self, stay: &Stay) -> bool {
-        match stay.shape.claims {
-            Claims::InLine => stay.lane + 1 < stay.shape.lanes && self.is_open(),
-            Claims::InRuns { runs, .. } => {
-                // Relaxed: a budget. It belongs to the current loop, because a claim of it is held.
-                self.bringing.invitations.load(Ordering::Relaxed) < stay.shape.lanes - 1
-                    && self.anything_left(stay, runs)
-                    && self.bringing.invitations.fetch_add(1, Ordering::Relaxed)
-                        < stay.shape.lanes - 1
-            }
-        }
-    }
-
-    fn anything_left(&self, stay: &Stay, runs: usize) -> bool {
-        let Some(cut) = stay.cut else {
-            return self.is_open();
-        };
-        (stay.passed..runs)
-            .map(|passed| (stay.lane + passed) % runs)
-            .any(|run| {
-                let units = stay.shape.run(run, runs);
-                let cell = if run == 0 {
-                    &*self.door
-                } else {
-                    self.lanes.run(run)
-                };
-                let word = cell.look_again();
-                if word.epoch() == stay.epoch {
-                    word.next().is_some()
-                } else {
-                    units.start.max(cut) < units.end
-                }
-            })
-    }
-
-    /// Counts one more task in the queue that names this slot, unless `most` are there.
-    pub(crate) fn post(&self, most: u32) -> bool {
-        // Partner: the fence in `unpost`. Either the one who took a left-over task sees this loop, or this
-        // sees that the task is gone.
-        fence(Ordering::SeqCst);
-        let posted = &self.bringing.posted;
-        posted
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
-                (n < most).then_some(n + 1)
-            })
-            .is_ok()
-    }
-
-    /// A task that named this slot has been taken from the queue; its taker looks at the slot next.
-    pub(crate) fn unpost(&self) {
-        self.bringing.posted.fetch_sub(1, Ordering::Relaxed);
-        // Partner: the fence in `post`.
-        fence(Ordering::SeqCst);
-    }
-
-    /// After this no lane begins another block.
-    fn stop(&self) {
-        // Relaxed: a lane that sees it late runs one claim more. `close` reads it after all are done.
-        self.sheet.stopped.store(true, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn is_stopped(&self) -> bool {
-        self.sheet.stopped.load(Ordering::Relaxed)
-    }
-
-    /// Stops the loop for a panic and keeps its payload, if it is the first.
-    fn keep_first(&self, payload: Payload) {
-        self.stop();
-        let later = {
-            let mut first = lock(&self.payload);
-            if first.is_none() {
-                *first = Some(payload);
-                None
-            } else {
-                Some(payload)
-            }
-        };
-        if let Err(of_the_drop) = catch_unwind(AssertUnwindSafe(|| drop(later))) {
-            // Dropping this one could panic again, and so on.
-            std::mem::forget(of_the_drop);
-        }
     }
 
     /// A latecomer has let its lane go and looks at the door again.

@@ -1,0 +1,169 @@
+//! Claims: how a lane gets its next units.
+
+use std::ops::Range;
+
+use super::door::Word;
+use super::shape::{Claims, Shape};
+use super::{Slot, Stay};
+use crate::slot::door::Epoch;
+
+/// Units of a loop that nobody else has. Running or dropping them without counting would hang the loop.
+#[must_use]
+pub(crate) struct Claim(pub(super) Range<usize>);
+
+impl Slot {
+    /// Shares out what the caller has not claimed, unless that has been done. `None`: the loop is used up or over.
+    pub(super) fn cut(&self, epoch: Epoch, shape: Shape, runs: usize) -> Option<usize> {
+        let mut word = self.door.look_again();
+        loop {
+            if word.epoch() != epoch || word.is_shut() {
+                return None;
+            }
+            if let Some(cut) = word.cut() {
+                return Some(cut);
+            }
+            let next = word.next()?;
+            let cut = Word::cut_at(epoch, next, next, shape.run(0, runs).end);
+            match self.door.exchange(word, cut) {
+                Ok(()) => return Some(next),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The next units for this lane: of its own run, then of the others in a ring. `None`: nothing is left.
+    #[inline]
+    pub(crate) fn claim(&self, stay: &mut Stay) -> Option<Claim> {
+        match stay.shape.claims {
+            Claims::InLine => self.claim_in_line(stay),
+            Claims::InRuns { runs, .. } => self.claim_in_runs(stay, runs),
+        }
+    }
+
+    fn claim_in_line(&self, stay: &Stay) -> Option<Claim> {
+        let units = stay.shape.units;
+        let mut word = self.door.look_again();
+        loop {
+            if word.epoch() != stay.epoch {
+                return None;
+            }
+            let next = word.position()?;
+            let end = if self.is_stopped() { units } else { next + 1 };
+            match self
+                .door
+                .exchange(word, Word::in_line(stay.epoch, end, units))
+            {
+                Ok(()) => return Some(Claim(next..end)),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn claim_in_runs(&self, stay: &mut Stay, runs: usize) -> Option<Claim> {
+        let cut = match stay.cut {
+            Some(cut) => cut,
+            // Only the caller is here without having cut.
+            None => match self.claim_uncut(stay, runs) {
+                Ok(claim) => return claim,
+                Err(cut) => *stay.cut.insert(cut),
+            },
+        };
+        while stay.passed < runs {
+            let run = (stay.lane + stay.passed) % runs;
+            if let Some(claim) = self.claim_of_run(stay, run, runs, cut) {
+                return Some(claim);
+            }
+            stay.passed += 1;
+        }
+        let word = self.door.look_again();
+        if word.epoch() == stay.epoch && !word.is_shut() {
+            // Nobody enters for nothing any more. Where this fails, the loop is over or another was first.
+            let _ = self.door.exchange(word, Word::shut(stay.epoch));
+        }
+        None
+    }
+
+    /// The caller's claim while it is alone: no more than one run at a time, so that a worker that comes
+    /// later finds its own run whole. `Err`: where a worker has cut the loop.
+    fn claim_uncut(&self, stay: &Stay, runs: usize) -> Result<Option<Claim>, usize> {
+        let shape = stay.shape;
+        let mut word = self.door.look_again();
+        loop {
+            if word.is_shut() {
+                return Ok(None);
+            }
+            if let Some(cut) = word.cut() {
+                return Err(cut);
+            }
+            let Some(next) = word.next() else {
+                return Ok(None);
+            };
+            let end = if self.is_stopped() {
+                shape.units
+            } else {
+                next + shape.grain(shape.run(shape.run_of(next, runs), runs).end - next)
+            };
+            match self
+                .door
+                .exchange(word, Word::not_cut(stay.epoch, end, shape.units))
+            {
+                Ok(()) => return Ok(Some(Claim(next..end))),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn claim_of_run(&self, stay: &Stay, run: usize, runs: usize, cut: usize) -> Option<Claim> {
+        let units = stay.shape.run(run, runs);
+        let whole_from = units.start.max(cut);
+        let cell = if run == 0 {
+            &*self.door
+        } else {
+            self.lanes.run(run)
+        };
+        let mut word = cell.look_again();
+        loop {
+            let next = if word.epoch() == stay.epoch {
+                word.next()?
+            } else if run == 0 || word.epoch().is_after(stay.epoch) || whole_from >= units.end {
+                return None;
+            } else {
+                whole_from
+            };
+            let left = units.end - next;
+            let end = next
+                + if self.is_stopped() {
+                    left
+                } else {
+                    stay.shape.grain(left)
+                };
+            match cell.exchange(word, Word::cut_at(stay.epoch, cut, end, units.end)) {
+                Ok(()) => return Some(Claim(next..end)),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Whether a run that this lane has not seen used up may hold unclaimed units.
+    pub(super) fn anything_left(&self, stay: &Stay, runs: usize) -> bool {
+        let Some(cut) = stay.cut else {
+            return self.is_open();
+        };
+        (stay.passed..runs)
+            .map(|passed| (stay.lane + passed) % runs)
+            .any(|run| {
+                let units = stay.shape.run(run, runs);
+                let cell = if run == 0 {
+                    &*self.door
+                } else {
+                    self.lanes.run(run)
+                };
+                let word = cell.look_again();
+                if word.epoch() == stay.epoch {
+                    word.next().is_some()
+                } else {
+                    units.start.max(cut) < units.end
+                }
+            })
+    }
+}

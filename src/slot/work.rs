@@ -1,0 +1,104 @@
+//! Work: a lane runs what it claims; what a panic does to the loop.
+
+use std::ops::Range;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+use super::body::{Body, Flow, Payload};
+use super::claims::Claim;
+use super::{Slot, Stay};
+use crate::stats::Counts;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+
+/// What a lane did in a loop.
+#[derive(Debug, Default)]
+pub(crate) struct Ran {
+    /// Units that it claimed, to settle with [`Slot::leave`] or [`Slot::close`].
+    pub(crate) units: usize,
+    /// Blocks that it ran.
+    pub(crate) blocks: usize,
+    /// Those of them that were in another lane's run.
+    pub(crate) others: usize,
+}
+
+impl Ran {
+    /// Counts the blocks in `units`, and returns them.
+    #[inline]
+    fn count(&mut self, body: &Body, stay: &Stay, units: Range<usize>) -> Range<usize> {
+        let blocks = body.blocks_of(units.clone(), stay.shape.units);
+        self.blocks += blocks.len();
+        if stay.is_others_run(&units) {
+            self.others += blocks.len();
+        }
+        blocks
+    }
+
+    /// Adds the blocks to what a thread has counted.
+    pub(crate) fn add_to(&self, counts: &Counts) {
+        counts.blocks.add(self.blocks as u64);
+        counts.blocks_from_other_runs.add(self.others as u64);
+    }
+}
+
+impl Slot {
+    /// Runs what was claimed first, then whatever this lane can claim. Where the loop has been stopped the rest is
+    /// claimed and not run. A panic of the body stops the loop; the first payload is kept for [`close`](Self::close).
+    pub(crate) fn work(&self, stay: &mut Stay, first: Claim) -> Ran {
+        let body = self.sheet.body.with(|cell| {
+            // SAFETY: the first claim is not settled yet, so the loop is open and its owner, who alone writes
+            // the cell, does not; the opening's write was acquired before the claim. The pointer is the cell's own.
+            unsafe { *cell }
+        });
+        let body = body.expect("an open loop has a body");
+        let mut ran = Ran::default();
+        let mut next = Some(first);
+        // One frame of `catch_unwind` for many claims, because entering it costs as much as a small block.
+        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            while let Some(Claim(units)) = next.take() {
+                ran.units += units.len();
+                if !self.is_stopped() {
+                    let blocks = ran.count(&body, stay, units);
+                    // SAFETY: the claims of `ran` are not settled, so `close` does not return, and what the body
+                    // borrows stays borrowed.
+                    if unsafe { body.run(stay.lane, blocks) } == Flow::Stop {
+                        self.stop();
+                    }
+                }
+                next = self.claim(stay);
+            }
+        })) {
+            self.keep_first(payload);
+            next = self.claim(stay);
+        }
+        ran
+    }
+
+    /// After this no lane begins another block.
+    fn stop(&self) {
+        // Relaxed: a lane that sees it late runs one claim more. `close` reads it after all are done.
+        self.sheet.stopped.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn is_stopped(&self) -> bool {
+        self.sheet.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Stops the loop for a panic and keeps its payload, if it is the first.
+    fn keep_first(&self, payload: Payload) {
+        self.stop();
+        let later = {
+            let mut first = lock(&self.payload);
+            if first.is_none() {
+                *first = Some(payload);
+                None
+            } else {
+                Some(payload)
+            }
+        };
+        if let Err(of_the_drop) = catch_unwind(AssertUnwindSafe(|| drop(later))) {
+            // Dropping this one could panic again, and so on.
+            std::mem::forget(of_the_drop);
+        }
+    }
+}
