@@ -20,6 +20,7 @@ use crate::blocks::Blocks;
 use crate::dispatch::Dispatch;
 use crate::pool::ThreadPool;
 use crate::slot::body::{Body, Flow};
+use crate::slot::shape::MAX_LANES;
 use crate::strategy;
 
 /// A loop over a range of indices: options first, then one call of a body, which runs it.
@@ -158,7 +159,7 @@ impl<'p> ParallelFor<'p> {
 impl<C> ParallelFor<'_, C> {
     /// How many lanes may be active at once, the caller's included; default: the pool's
     /// [`num_threads`](ThreadPool::num_threads). Lane ids are below it. It may exceed the pool's: then as many
-    /// as there are take part.
+    /// as there are take part. More than 1,048,575 counts as that.
     ///
     /// # Panics
     ///
@@ -169,7 +170,7 @@ impl<C> ParallelFor<'_, C> {
             num_threads != 0,
             "num_threads(0): a loop has at least the caller's lane"
         );
-        self.num_threads = Some(num_threads);
+        self.num_threads = Some(num_threads.min(MAX_LANES));
         self
     }
 

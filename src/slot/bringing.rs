@@ -26,7 +26,7 @@ impl Slot {
     /// lanes have been asked for, and something is left.
     pub(crate) fn wants_more(&self, stay: &Stay) -> bool {
         match stay.shape.claims {
-            Claims::InLine => stay.lane + 1 < stay.shape.lanes && self.is_open(),
+            Claims::InLine { chain } => chain && stay.lane + 1 < stay.shape.lanes && self.is_open(),
             Claims::InRuns { runs, .. } => {
                 // Relaxed: a budget. It belongs to the current loop, because a claim of it is held.
                 self.bringing.invitations.load(Ordering::Relaxed) < stay.shape.lanes - 1

@@ -35,7 +35,7 @@ impl Slot {
     #[inline]
     pub(crate) fn claim(&self, stay: &mut Stay) -> Option<Claim> {
         match stay.shape.claims {
-            Claims::InLine => self.claim_in_line(stay),
+            Claims::InLine { .. } => self.claim_in_line(stay),
             Claims::InRuns { runs, .. } => self.claim_in_runs(stay, runs),
         }
     }

@@ -141,14 +141,14 @@ impl Slot {
         });
         self.sheet.stopped.store(false, Ordering::Relaxed);
         self.bringing.invitations.store(1, Ordering::Relaxed);
-        if shape.claims == Claims::InLine {
+        if let Claims::InLine { .. } = shape.claims {
             self.lanes.open_ids(epoch, shape.lanes);
         }
         // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop before.
         self.sheet.shape.store(shape.pack(epoch), Ordering::Release);
         let stay = Stay::new(epoch, shape, 0, None);
         let first = match shape.claims {
-            Claims::InLine => 1,
+            Claims::InLine { .. } => 1,
             Claims::InRuns { runs, .. } => shape.grain(shape.run(0, runs).end),
         };
         self.door.open(shape.opening(epoch, first));
@@ -176,7 +176,7 @@ impl Slot {
         loop {
             let (epoch, shape) = self.look()?;
             match shape.claims {
-                Claims::InLine => {
+                Claims::InLine { .. } => {
                     let lane = self.lanes.draw(epoch, shape.lanes)?;
                     return Some(Stay::new(epoch, shape, lane, None));
                 }
@@ -217,7 +217,7 @@ impl Slot {
     /// A worker leaves, with what it settles. True: that is nothing, and it must look at the slot again, because
     /// somebody may have been refused on its account.
     pub(crate) fn leave(&self, stay: Stay, units: usize) -> bool {
-        let in_runs = stay.shape.claims != Claims::InLine;
+        let in_runs = !stay.is_in_line();
         if in_runs {
             self.lanes.release(stay.lane);
         }
@@ -266,7 +266,7 @@ impl Stay {
 
     /// Whether the loop has one line.
     pub(crate) fn is_in_line(&self) -> bool {
-        self.shape.claims == Claims::InLine
+        matches!(self.shape.claims, Claims::InLine { .. })
     }
 
     fn is_others_run(&self, units: &Range<usize>) -> bool {

@@ -7,8 +7,8 @@ use std::ops::Range;
 pub(crate) const MAX_LANES_IN_RUNS: usize = 1024;
 /// Most runs: a lane beyond them owns none and takes from the others.
 const MAX_RUNS: usize = 64;
-/// Most lanes of a loop with one line, so that four blocks a lane fit in the door.
-pub(crate) const MAX_LANES_IN_LINE: usize = (1 << 20) - 1;
+/// Most lanes of a loop, so that four blocks a lane fit in the door of a loop with one line.
+pub(crate) const MAX_LANES: usize = (1 << 20) - 1;
 
 const TAG_BITS: u32 = 20;
 const PAYLOAD_BITS: u32 = 43;
@@ -17,7 +17,10 @@ const PAYLOAD_BITS: u32 = 43;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Claims {
     /// One at a time, in increasing order, by all lanes from the door: Ceres's way.
-    InLine,
+    InLine {
+        /// Whether each lane that starts queues the next one.
+        chain: bool,
+    },
     /// From runs of one's own first, several at a time.
     InRuns {
         /// How many runs there are once the loop is cut.
@@ -35,7 +38,8 @@ pub(crate) enum Claims {
 /// |---|---|---|
 /// | 63 | 0 | 1 |
 /// | 62..43 | tag: low bits of the epoch | the same |
-/// | 42..22 | lanes | – |
+/// | 42 | chain | – |
+/// | 41..22 | lanes | – |
 /// | 21..0 | units | – |
 /// | 29 | | single |
 /// | 28..18 | | lanes |
@@ -52,13 +56,15 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// All lanes take one unit after the other.
-    pub(crate) fn in_line(lanes: usize, units: usize) -> Self {
-        debug_assert!(lanes <= MAX_LANES_IN_LINE && units <= super::door::MAX_UNITS_IN_LINE);
+    /// All lanes take one unit after the other. `units` must be at most `MAX_UNITS_IN_LINE`, which four for each of the
+    /// most lanes are.
+    pub(crate) fn in_line(chain: bool, lanes: usize, units: usize) -> Self {
+        let lanes = lanes.min(MAX_LANES);
+        debug_assert!(units <= super::door::MAX_UNITS_IN_LINE);
         Shape {
             lanes,
             units,
-            claims: Claims::InLine,
+            claims: Claims::InLine { chain },
         }
     }
 
@@ -81,7 +87,7 @@ impl Shape {
         let tag = epoch.low_bits(TAG_BITS) << PAYLOAD_BITS;
         let (lanes, units) = (self.lanes as u64, self.units as u64);
         match self.claims {
-            Claims::InLine => tag | lanes << 22 | units,
+            Claims::InLine { chain } => tag | (chain as u64) << 42 | lanes << 22 | units,
             Claims::InRuns { runs, single } => {
                 1 << 63 | tag | (single as u64) << 29 | lanes << 18 | (runs as u64) << 11 | units
             }
@@ -96,9 +102,11 @@ impl Shape {
         let field = |low: u32, bits: u32| (word >> low & ((1 << bits) - 1)) as usize;
         Some(if word >> 63 == 0 {
             Shape {
-                lanes: field(22, 21),
+                lanes: field(22, 20),
                 units: field(0, 22),
-                claims: Claims::InLine,
+                claims: Claims::InLine {
+                    chain: field(42, 1) == 1,
+                },
             }
         } else {
             Shape {
@@ -115,7 +123,7 @@ impl Shape {
     /// The door's word when the loop opens with its first `claimed` units taken by the owner.
     pub(crate) fn opening(self, epoch: Epoch, claimed: usize) -> Word {
         match self.claims {
-            Claims::InLine => Word::in_line(epoch, claimed, self.units),
+            Claims::InLine { .. } => Word::in_line(epoch, claimed, self.units),
             Claims::InRuns { .. } => Word::not_cut(epoch, claimed, self.units),
         }
     }
@@ -151,8 +159,8 @@ mod tests {
     fn words_keep_everything() {
         let epochs = [0, 5, 1 << 41].map(Epoch::new);
         let shapes = [
-            Shape::in_line(2, 2),
-            Shape::in_line(MAX_LANES_IN_LINE, MAX_UNITS_IN_LINE),
+            Shape::in_line(true, 2, 2),
+            Shape::in_line(false, usize::MAX, MAX_UNITS_IN_LINE),
             Shape::in_runs(2, 8, 1),
             Shape::in_runs(usize::MAX, usize::MAX, usize::MAX),
         ];

@@ -3,7 +3,7 @@
 use super::work_and_close;
 use crate::pool::{Seat, Shared};
 use crate::slot::body::{Body, Payload};
-use crate::slot::shape::{Shape, MAX_LANES_IN_LINE};
+use crate::slot::shape::Shape;
 
 /// # Safety
 ///
@@ -15,7 +15,7 @@ pub(super) unsafe fn run(
     body: Body,
 ) -> Option<Payload> {
     let slot = seat.slot();
-    let shape = Shape::in_line(lanes.min(MAX_LANES_IN_LINE), body.blocks());
+    let shape = Shape::in_line(true, lanes, body.blocks());
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape) };
     shared.post(seat.place(), 1, &slot.counts);
