@@ -35,7 +35,22 @@ const BLOCKS_PER_THREAD: usize = 4;
 /// four blocks on each of 64 lanes, and 256 partials of up to 64 bytes fit in 16 KiB of stack.
 const MAX_REDUCTION_BLOCKS: usize = 256;
 
-/// A range of `len` indices, cut into `count` contiguous blocks. See the [module](self).
+/// A range of `len` indices, cut into `count` contiguous blocks.
+///
+/// Every block has `len / count` indices, and each of the first `len % count` one more: block `b` starts
+/// at `b * (len / count) + min(b, len % count)`. These are the blocks of every loop and every reduction,
+/// so that one can tell beforehand where a loop will be cut. Positions are relative to the range's
+/// start. Nothing overflows, for any length.
+///
+/// # Examples
+///
+/// ```
+/// use conga::Blocks;
+///
+/// let blocks = Blocks::for_loop(23, 4, 5);
+/// let sizes: Vec<_> = (0..blocks.count()).map(|b| blocks.range(b).len()).collect();
+/// assert_eq!(sizes, [6, 6, 6, 5]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blocks {
     count: usize,
@@ -141,22 +156,6 @@ impl Blocks {
     pub const fn span(self, b: Range<usize>) -> Range<usize> {
         debug_assert!(b.start <= b.end);
         self.start(b.start)..self.start(b.end)
-    }
-
-    /// The blocks that lane `k` of `lanes` looks after first: `k * count / lanes` to
-    /// `(k + 1) * count / lanes`. The runs of all lanes are contiguous and hold each block once.
-    ///
-    /// `k` must be below `lanes`, and `lanes` below 2^31: checked in debug builds only.
-    #[inline]
-    pub const fn run(self, k: usize, lanes: usize) -> Range<usize> {
-        debug_assert!(k < lanes && lanes <= i32::MAX as usize);
-        // k * count / lanes without the product of two numbers of any size: with
-        // count = q * lanes + r it is k * q + k * r / lanes, where r < lanes and k <= lanes.
-        let (q, r) = (self.count / lanes, (self.count % lanes) as u64);
-        let (k, lanes) = (k as u64, lanes as u64);
-        let start = k as usize * q + (k * r / lanes) as usize;
-        let end = (k as usize + 1) * q + ((k + 1) * r / lanes) as usize;
-        start..end
     }
 }
 

@@ -24,15 +24,14 @@ pub(crate) unsafe fn run(shared: &Shared, dispatch: Dispatch, lanes: usize, body
     let seat = Seat::take(shared);
     let slot = seat.slot();
     slot.counts.loops.add(1);
+    let strategy = match dispatch {
+        Dispatch::PerThread => per_thread::run,
+        Dispatch::Chained => chained::run,
+        Dispatch::Adaptive => adaptive::run,
+    };
     // SAFETY: this thread holds the slot until `seat` is dropped, each strategy closes what it opens, and
     // the body's borrows are the caller's promise.
-    let panic = unsafe {
-        match dispatch {
-            Dispatch::PerThread => per_thread::run(shared, &seat, lanes, body),
-            Dispatch::Chained => chained::run(shared, &seat, lanes, body),
-            Dispatch::Adaptive => adaptive::run(shared, &seat, lanes, body),
-        }
-    };
+    let panic = unsafe { strategy(shared, &seat, lanes, body) };
     drop(seat);
     if let Some(payload) = panic {
         resume_unwind(payload);

@@ -1,11 +1,11 @@
 //! What the vector operations do inside one block: plain functions on slices that know no pool.
 //!
 //! Written so that the compiler turns them into packed instructions of whatever width the target has.
-//! For elementwise kernels a loop over zipped slices is enough. A reduction in source order may not be
-//! reordered by the compiler, so that a plain loop is a chain of scalar additions, each waiting for
-//! the one before. Therefore element `i` goes to running result `i % LANES`, and the running results
-//! are combined at the end, the upper half onto the lower half until one is left. That order, and with
-//! it the bits, is the same on every target.
+//! For elementwise kernels a loop over zipped slices is enough. A reduction may not be reordered by the
+//! compiler, so that a plain loop is a chain of scalar additions, each waiting for the one before.
+//! Therefore element `i` goes to running result `i % LANES`, and the running results are combined at
+//! the end, the upper half onto the lower half until one is left. That order, and with it the bits, is
+//! the same on every target.
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul};
@@ -67,13 +67,13 @@ pub(super) mod sealed {
                     self.sqrt()
                 }
                 fn sum(x: &[Self]) -> Self {
-                    super::sum::<Self, $lanes>(x)
+                    super::sum_of::<Self, $lanes>(x, |x| x)
                 }
                 fn dot(x: &[Self], y: &[Self]) -> Self {
                     super::dot::<Self, $lanes>(x, y)
                 }
                 fn sum_of_squares(x: &[Self]) -> Self {
-                    super::sum_of_squares::<Self, $lanes>(x)
+                    super::sum_of::<Self, $lanes>(x, |x| x * x)
                 }
                 fn max(x: &[Self]) -> Self {
                     super::extreme::<Self, { $lanes / 2 }>(x, Self::NEG_INFINITY, greater)
@@ -123,55 +123,78 @@ fn combine<R: Real, const LANES: usize>(mut lanes: [R; LANES], f: impl Fn(R, R) 
     lanes[0]
 }
 
-/// `step(&mut running[i % LANES], x[i])` for each `i` in turn. The elements after the last whole group
-/// of `LANES` thus go to the first lanes.
-#[inline]
-fn run_lanes<R: Real, const LANES: usize>(
+// The loops over whole groups of `LANES` elements are functions of their own, never inlined: where all
+// that happens after the loop is that the running results are stored, they are kept packed throughout.
+// Inlined into code that goes on with single ones, they were seen to be unpacked and packed again in
+// every round, which took twice the time.
+
+/// `running[i % LANES] = step(running[i % LANES], x[i])` for each `i` in whole groups of `LANES`, from
+/// running results that are all `start`.
+#[inline(never)]
+fn step_groups<R: Real, const LANES: usize>(
     x: &[R],
-    running: &mut [R; LANES],
+    start: R,
     step: impl Fn(R, R) -> R,
-) {
-    let groups = x.chunks_exact(LANES);
-    let rest = groups.remainder();
-    for group in groups {
+) -> [R; LANES] {
+    let mut running = [start; LANES];
+    for group in x.chunks_exact(LANES) {
         for (lane, &x) in running.iter_mut().zip(group) {
             *lane = step(*lane, x);
         }
     }
-    for (lane, &x) in running.iter_mut().zip(rest) {
-        *lane = step(*lane, x);
+    running
+}
+
+/// The sum of `term(x)`. The elements after the last whole group go to the first lanes.
+#[inline]
+fn sum_of<R: Real, const LANES: usize>(x: &[R], term: impl Fn(R) -> R + Copy) -> R {
+    let mut running = step_groups::<R, LANES>(x, R::ZERO, move |lane, x| lane + term(x));
+    for (lane, &x) in running.iter_mut().zip(x.chunks_exact(LANES).remainder()) {
+        *lane = *lane + term(x);
     }
-}
-
-#[inline]
-fn sum<R: Real, const LANES: usize>(x: &[R]) -> R {
-    let mut running = [R::ZERO; LANES];
-    run_lanes(x, &mut running, |lane, x| lane + x);
     combine(running, |a, b| a + b)
 }
 
-#[inline]
-fn sum_of_squares<R: Real, const LANES: usize>(x: &[R]) -> R {
+/// The running results of an inner product over whole groups of `LANES` elements.
+#[inline(never)]
+fn dot_groups<R: Real, const LANES: usize>(x: &[R], y: &[R]) -> [R; LANES] {
     let mut running = [R::ZERO; LANES];
-    run_lanes(x, &mut running, |lane, x| lane + x * x);
-    combine(running, |a, b| a + b)
-}
-
-/// `x` and `y` have equal lengths.
-#[inline]
-fn dot<R: Real, const LANES: usize>(x: &[R], y: &[R]) -> R {
-    let mut running = [R::ZERO; LANES];
-    let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
-    let (x_rest, y_rest) = (xs.remainder(), ys.remainder());
-    for (x, y) in xs.zip(ys) {
+    for (x, y) in x.chunks_exact(LANES).zip(y.chunks_exact(LANES)) {
         for ((lane, &x), &y) in running.iter_mut().zip(x).zip(y) {
             *lane = *lane + x * y;
         }
     }
+    running
+}
+
+/// The inner product of slices of equal lengths.
+#[inline]
+fn dot<R: Real, const LANES: usize>(x: &[R], y: &[R]) -> R {
+    let mut running = dot_groups::<R, LANES>(x, y);
+    let x_rest = x.chunks_exact(LANES).remainder();
+    let y_rest = y.chunks_exact(LANES).remainder();
     for ((lane, &x), &y) in running.iter_mut().zip(x_rest).zip(y_rest) {
         *lane = *lane + x * y;
     }
     combine(running, |a, b| a + b)
+}
+
+/// The elements that `pick` prefers, and sums, of whole groups of `LANES` elements.
+#[inline(never)]
+fn extreme_groups<R: Real, const LANES: usize>(
+    x: &[R],
+    empty: R,
+    pick: impl Fn(R, R) -> R,
+) -> ([R; LANES], [R; LANES]) {
+    let mut running = [empty; LANES];
+    let mut sums = [R::ZERO; LANES];
+    for group in x.chunks_exact(LANES) {
+        for ((lane, sum), &x) in running.iter_mut().zip(&mut sums).zip(group) {
+            *lane = pick(x, *lane);
+            *sum = *sum + x;
+        }
+    }
+    (running, sums)
 }
 
 /// The element that `pick` prefers to all others, `empty` if there is none, NaN if one is NaN.
@@ -179,17 +202,9 @@ fn dot<R: Real, const LANES: usize>(x: &[R], y: &[R]) -> R {
 /// `pick` passes over NaN. Sums, which cost little beside the running results, are not NaN where no
 /// element is; where one is, or infinities met, a second look tells.
 #[inline]
-fn extreme<R: Real, const LANES: usize>(x: &[R], empty: R, pick: fn(R, R) -> R) -> R {
-    let mut running = [empty; LANES];
-    let mut sums = [R::ZERO; LANES];
-    let groups = x.chunks_exact(LANES);
-    let rest = groups.remainder();
-    for group in groups {
-        for ((lane, sum), &x) in running.iter_mut().zip(&mut sums).zip(group) {
-            *lane = pick(x, *lane);
-            *sum = *sum + x;
-        }
-    }
+fn extreme<R: Real, const LANES: usize>(x: &[R], empty: R, pick: impl Fn(R, R) -> R + Copy) -> R {
+    let (mut running, mut sums) = extreme_groups::<R, LANES>(x, empty, pick);
+    let rest = x.chunks_exact(LANES).remainder();
     for ((lane, sum), &x) in running.iter_mut().zip(&mut sums).zip(rest) {
         *lane = pick(x, *lane);
         *sum = *sum + x;
