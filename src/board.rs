@@ -21,7 +21,7 @@ use crate::sync::atomic::{fence, AtomicU64, Ordering};
 
 /// Slots on a board: loops that are open at once, and threads that keep a slot. Beyond that, loops go
 /// through the queue.
-pub(crate) const SLOTS: usize = 256;
+pub(crate) const SLOTS: usize = if cfg!(loom) { 64 } else { 256 };
 const WORDS: usize = SLOTS / 64;
 
 /// See the [module page](self).

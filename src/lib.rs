@@ -17,6 +17,9 @@ mod stats;
 mod strategy;
 mod sync;
 mod tuning;
+#[cfg(all(loom, test))]
+#[path = "../tests/loom/mod.rs"]
+mod loom_models;
 
 pub mod ceres;
 pub mod vector;

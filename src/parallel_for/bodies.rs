@@ -1,6 +1,7 @@
 //! Bodies by index and by range, with lane id, with scratch, fallible.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
 use super::{Cut, ParallelFor};
@@ -69,7 +70,7 @@ impl<C: Cut> ParallelFor<'_, C> {
     /// The first error of `f`.
     #[inline]
     pub fn try_for_each<E: Send>(self, f: impl Fn(usize) -> Result<(), E> + Sync) -> Result<(), E> {
-        self.try_for_each_range(|mut range| range.try_for_each(&f))
+        self.try_lanes(|failed, _, range| failed.each(range, &f))
     }
 
     /// Calls `f(range)` for disjoint ranges that cover the loop's range until one call fails; see
@@ -83,7 +84,7 @@ impl<C: Cut> ParallelFor<'_, C> {
         self,
         f: impl Fn(Range<usize>) -> Result<(), E> + Sync,
     ) -> Result<(), E> {
-        self.try_for_each_lane_range(|_, range| f(range))
+        self.try_lanes(|_, _, range| f(range))
     }
 
     /// Calls `f(s, i)` for every index, where `s` is the scratch of the lane that runs it, until one call fails; see
@@ -104,20 +105,22 @@ impl<C: Cut> ParallelFor<'_, C> {
         E: Send,
     {
         let scratch = &*scratch;
-        self.try_for_each_lane_range(|lane, mut range| {
+        self.try_lanes(|failed, lane, range| {
             let s = scratch_of(scratch, lane);
-            range.try_for_each(|i| f(s, i))
+            failed.each(range, |i| f(s, i))
         })
     }
 
-    fn try_for_each_lane_range<E: Send>(
+    fn try_lanes<E: Send>(
         self,
-        f: impl Fn(usize, Range<usize>) -> Result<(), E> + Sync,
+        f: impl Fn(&Failed, usize, Range<usize>) -> Result<(), E> + Sync,
     ) -> Result<(), E> {
+        let failed = Failed(AtomicBool::new(false));
         let first = Mutex::new(None);
-        self.run(|lane, range| match f(lane, range) {
+        self.run(|lane, range| match f(&failed, lane, range) {
             Ok(()) => Flow::GoOn,
             Err(error) => {
+                failed.0.store(true, Ordering::Relaxed);
                 // A panic while the lock is held can only be that of dropping a later error, which the
                 // loop passes on.
                 first
@@ -131,6 +134,19 @@ impl<C: Cut> ParallelFor<'_, C> {
             .into_inner()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         first.map_or(Ok(()), Err)
+    }
+}
+
+/// Whether a call of a fallible body has failed. It says only when to stop: the error itself comes
+/// through a lock.
+struct Failed(AtomicBool);
+
+impl Failed {
+    /// Calls `f` for each index until it fails, here or elsewhere. What failed elsewhere is not an error here.
+    #[inline]
+    fn each<E>(&self, range: Range<usize>, f: impl FnMut(usize) -> Result<(), E>) -> Result<(), E> {
+        let all_is_well = |_: &usize| !self.0.load(Ordering::Relaxed);
+        range.take_while(all_is_well).try_for_each(f)
     }
 }
 

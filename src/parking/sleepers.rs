@@ -93,20 +93,19 @@ impl Sleepers {
         self.workers.load(Ordering::Acquire)
     }
 
-    /// Makes the place of one more worker and returns its number. Calls of `admit` and
-    /// [`dismiss`](Self::dismiss) must not overlap: the pool grows under a lock.
-    pub(crate) fn admit(&self) -> usize {
+    /// Makes the place of one more worker and returns its number, which it may use from now on. Calls of
+    /// `prepare` and [`admit`](Self::admit) must not overlap: the pool grows under a lock.
+    pub(crate) fn prepare(&self) -> usize {
         let worker = self.workers.load(Ordering::Relaxed);
         self.places.get_or_make(worker);
-        // Release: partner is the Acquire in `workers`.
-        self.workers.store(worker + 1, Ordering::Release);
         worker
     }
 
-    /// Takes back the last [`admit`](Self::admit), whose worker never started.
-    pub(crate) fn dismiss(&self) {
-        let workers = self.workers.load(Ordering::Relaxed);
-        self.workers.store(workers - 1, Ordering::Release);
+    /// Counts the worker that was prepared, once it exists. Who published work before may have missed it,
+    /// idle as it may be already: the caller puts a `fence(SeqCst)` after this and looks for work in its stead.
+    pub(crate) fn admit(&self, worker: usize) {
+        // Release: partner is the Acquire in `workers`.
+        self.workers.store(worker + 1, Ordering::Release);
     }
 
     /// Calls one idle worker, a spinning one if there is one. What the call is about must have been

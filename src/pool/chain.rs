@@ -89,9 +89,13 @@ impl Shared {
     /// than one loop asks for, however late the workers come.
     pub(crate) fn post(&self, place: &Place, places: u32, counts: &Counts) {
         if self.workers() == 0 {
-            // Nothing is queued that nobody would take out. A worker that is started meanwhile sees the mark.
+            // Nothing is queued that nobody would take out. A worker that is started meanwhile sees the mark, or
+            // has announced itself before.
             if let &Place::Board(index) = place {
                 self.board.mark(index);
+                if self.sleepers.call_one(Calls::to_slot(index)) {
+                    counts.wake_ups.add(1);
+                }
             }
             return;
         }

@@ -15,6 +15,12 @@ pub(crate) fn generation() -> usize {
     GENERATION.load(Ordering::Relaxed)
 }
 
+/// Whether this process was forked since forks are counted.
+#[cfg(unix)]
+pub(crate) fn is_child() -> bool {
+    generation() != 0
+}
+
 /// Makes sure that forks are counted from now on, and that `before` runs before each.
 #[cfg(unix)]
 pub(crate) fn count_forks(before: extern "C" fn()) {

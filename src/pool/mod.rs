@@ -9,6 +9,7 @@
 //! | `chain` | how a loop brings in one worker, and each of them the next |
 //! | `seat` | a caller's hold on a slot, kept from loop to loop |
 //! | `fork` | telling a forked child from its parent |
+//! | `thread` | a worker's thread, of the standard library or of the system |
 //! | `processors` | how many there are for this process |
 //! | `affinity` | pinning |
 
@@ -20,6 +21,7 @@ mod global;
 mod processors;
 mod seat;
 mod shared;
+mod thread;
 mod worker;
 
 use std::fmt;
@@ -39,7 +41,7 @@ use crate::stats::Stats;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Most lanes of a pool.
-pub(crate) const MAX_THREADS: usize = 1 << 16;
+pub(crate) const MAX_THREADS: usize = if cfg!(loom) { 64 } else { 1 << 16 };
 
 /// Parked worker threads that take part in loops and run tasks.
 ///

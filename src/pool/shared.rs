@@ -4,13 +4,13 @@ use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering as Std};
 use std::sync::{Arc, Mutex, Weak};
-use std::thread::{self, JoinHandle};
 
 use crossbeam_utils::CachePadded;
 
 use super::builder::Config;
 use super::chain::{Calls, Task};
 use super::processors::processors;
+use super::thread::Thread;
 use super::{fork, MAX_THREADS};
 use crate::board::Board;
 use crate::count::Count;
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
 /// The threads.
 #[derive(Default)]
 struct Crew {
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Thread>,
     started: Count,
     refused: Count,
 }
@@ -90,20 +90,22 @@ impl Shared {
                 .name
                 .as_ref()
                 .map_or_else(|| format!("conga-{next}"), |name| name(next));
-            let mut thread = thread::Builder::new().name(name);
-            if let Some(bytes) = self.config.stack_size {
-                thread = thread.stack_size(bytes);
-            }
-            let me = self.sleepers.admit();
+            let me = self.sleepers.prepare();
             self.worker_counts.get_or_make(me);
             let shared = Arc::clone(self);
-            match thread.spawn(move || life(&shared, me)) {
+            match Thread::start(name, self.config.stack_size, move || life(&shared, me)) {
                 Ok(thread) => {
                     crew.threads.push(thread);
                     crew.started.add(1);
+                    // Only now: nothing may be queued for a worker that the system then refuses.
+                    self.sleepers.admit(me);
+                    // Partner: the fence that each publisher puts before it counts the workers.
+                    fence(Ordering::SeqCst);
+                    if self.work_in_sight() {
+                        self.sleepers.call_one(Calls::LOOK_AROUND);
+                    }
                 }
                 Err(_refused) => {
-                    self.sleepers.dismiss();
                     crew.refused.add(1);
                     return;
                 }
@@ -167,13 +169,8 @@ impl Shared {
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
             std::mem::take(&mut crew.threads)
         };
-        let here = thread::current().id();
-        if threads.iter().any(|thread| thread.thread().id() == here) {
-            return;
-        }
-        for thread in threads {
-            // A worker's panics are handled or abort: there is no error to pass on.
-            let _ = thread.join();
+        if !threads.iter().any(Thread::is_current) {
+            threads.into_iter().for_each(Thread::join);
         }
     }
 

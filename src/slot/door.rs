@@ -157,7 +157,13 @@ impl Door {
     #[inline]
     pub(crate) fn open(&self, word: Word) {
         // Release: partner is the Acquire in `look`.
-        self.0.store(word.0, Ordering::Release);
+        if cfg!(not(loom)) {
+            self.0.store(word.0, Ordering::Release);
+        } else {
+            // Loom does not order a store after another thread's compare-and-swap that came before it, as the
+            // language does, but a swap.
+            self.0.swap(word.0, Ordering::Release);
+        }
     }
 
     /// Replaces `from` by `to`, if the word is still `from`; else says what it is.

@@ -40,8 +40,8 @@ pub(crate) mod body;
 mod bringing;
 mod claims;
 pub(crate) mod door;
-mod finish;
-mod lanes;
+pub(crate) mod finish;
+pub(crate) mod lanes;
 pub(crate) mod shape;
 mod work;
 

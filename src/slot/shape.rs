@@ -10,7 +10,8 @@ const MAX_RUNS: usize = 64;
 /// Most lanes of a loop, so that four blocks a lane fit in the door of a loop with one line.
 pub(crate) const MAX_LANES: usize = (1 << 20) - 1;
 
-const TAG_BITS: u32 = 20;
+/// One in a model, so that a mark comes round after two loops.
+const TAG_BITS: u32 = if cfg!(loom) { 1 } else { 20 };
 const PAYLOAD_BITS: u32 = 43;
 
 /// How a loop's units are claimed.

@@ -1,0 +1,52 @@
+//! Models of refusals: a worker that finds the lanes taken goes away for good, so whoever took one for nothing must
+//! come in itself.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::harness::{check, one_loop, visitor, work_and_close, Frame};
+use crate::blocks::Blocks;
+use crate::parking::Parker;
+use crate::slot::body::Body;
+use crate::slot::shape::Shape;
+use crate::slot::Slot;
+
+/// A loop of two units whose first body, the caller's, waits until somebody else runs the second. A worker
+/// is sent there after the opening; another may still be about in the loop before.
+fn two_bodies_meet(shape: Shape) {
+    let slot = Arc::new(Slot::default());
+    let before = Frame::new(2, 2);
+    let late = visitor(&slot, 0, 1);
+    one_loop(&slot, shape, &before);
+
+    let met = Parker::new();
+    let meet = |_, indices: Range<usize>| {
+        if indices.start == 0 {
+            met.park();
+        } else {
+            met.unpark();
+        }
+        crate::slot::body::Flow::GoOn
+    };
+    let body = Body::new(&meet, 0, Blocks::new(2, 2));
+    // SAFETY: this thread owns the slot, the loop before is closed, and `work_and_close` closes this one.
+    let (stay, first) = unsafe { slot.open(body, shape) };
+    let called = visitor(&slot, 1, 1);
+    work_and_close(&slot, stay, first);
+    late.join().unwrap();
+    called.join().unwrap();
+}
+
+/// A latecomer that holds the only lane looks again after it has let go. Catches: no second look in
+/// `leave` or in `enter`, no fence before the second look, no fence and no second try in `hold`.
+#[test]
+fn a_latecomer_looks_again() {
+    check(3, || two_bodies_meet(Shape::in_runs(2, 2, 1)));
+}
+
+/// A worker that drew an id of the loop before does not use one up of the next. Catches: an id drawn without
+/// comparing the epoch.
+#[test]
+fn a_latecomer_draws_no_id_of_the_next_loop() {
+    check(3, || two_bodies_meet(Shape::in_line(true, 2, 2)));
+}

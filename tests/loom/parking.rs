@@ -1,0 +1,169 @@
+//! Models of `Sleepers`: whoever publishes work and whoever goes to sleep, one of both sees the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use loom::thread;
+
+use super::harness::check;
+use crate::parking::{Call, Sleepers, Waited};
+use crate::sync::atomic::{fence, AtomicUsize, Ordering};
+
+/// Work that is seen only as far as the protocol makes it visible: every access is relaxed.
+struct Desk {
+    sleepers: Sleepers,
+    work: AtomicUsize,
+}
+
+impl Desk {
+    /// A desk with `workers` workers, all of whom may spin beside one caller.
+    fn new(workers: usize) -> Arc<Self> {
+        let sleepers = Sleepers::new(2, workers + 1);
+        for worker in 0..workers {
+            assert_eq!(sleepers.prepare(), worker);
+            sleepers.admit(worker);
+        }
+        Arc::new(Desk {
+            sleepers,
+            work: AtomicUsize::new(0),
+        })
+    }
+
+    /// Publishes one piece of work and calls somebody. Whether somebody was called.
+    fn publish(&self, call: u32) -> bool {
+        self.work.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        self.sleepers.call_one(Call::new(call))
+    }
+
+    fn take(&self) -> bool {
+        self.work
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
+            .is_ok()
+    }
+
+    /// As worker `me`: takes `pieces` of work, waits where there is none. The numbers of the calls that it got.
+    fn work(&self, me: usize, spin: Duration, pieces: usize) -> Vec<u32> {
+        let mut calls = Vec::new();
+        for _ in 0..pieces {
+            while !self.take() {
+                let in_sight = || self.work.load(Ordering::Relaxed) != 0;
+                if let Waited::Called { call, .. } = self.sleepers.wait(me, spin, in_sight) {
+                    calls.push(call.number());
+                }
+            }
+        }
+        calls
+    }
+}
+
+/// A spin of a length that a model does not look at.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// One worker and one publisher of two pieces of work: the worker gets both, and each call that was made.
+fn one_worker(spin: Duration) {
+    let desk = Desk::new(1);
+    let worker = {
+        let desk = Arc::clone(&desk);
+        thread::spawn(move || desk.work(0, spin, 2))
+    };
+    let made: Vec<u32> = (0..2).filter(|&call| desk.publish(call)).collect();
+    assert_eq!(worker.join().unwrap(), made);
+}
+
+/// A worker that is about to park and a publisher do not miss each other, and no call is lost or doubled.
+/// Catches: no fence in `wait` before it looks, no fence between publishing and `call_one`, a look before the
+/// announcement, `withdraw` ignored.
+#[test]
+fn a_parking_worker_is_not_missed() {
+    check(3, || one_worker(Duration::ZERO));
+}
+
+/// The same for a worker that spins before it parks. Catches: no look after the spin's end, the call
+/// forgotten where `withdraw` fails.
+#[test]
+fn a_spinning_worker_is_not_missed() {
+    check(3, || one_worker(SPIN));
+}
+
+/// Two publishers call different workers, or one of them finds the other's worker on its way: both
+/// pieces of work are taken, and each worker gets the calls that were made to it and no other.
+fn two_workers(spin: Duration) {
+    let desk = Desk::new(2);
+    let workers = [0, 1].map(|me| {
+        let desk = Arc::clone(&desk);
+        thread::spawn(move || desk.work(me, spin, 1))
+    });
+    let other = {
+        let desk = Arc::clone(&desk);
+        thread::spawn(move || desk.publish(1))
+    };
+    let mut made = Vec::from_iter(desk.publish(0).then_some(0));
+    made.extend(other.join().unwrap().then_some(1));
+    let mut got = Vec::new();
+    for worker in workers {
+        got.extend(worker.join().unwrap());
+    }
+    got.sort();
+    assert_eq!(got, made);
+}
+
+/// Two workers and two publishers, without a spin. Catches: a claim by load and store, which calls one worker
+/// twice.
+#[test]
+fn two_publishers_call_two_workers() {
+    check(2, || two_workers(Duration::ZERO));
+}
+
+/// The same with a spin.
+#[test]
+fn two_publishers_call_two_spinners() {
+    check(2, || two_workers(SPIN));
+}
+
+/// A spinner that is sent to sleep while work is published does not sleep through it. Catches: the call
+/// to park handed out, or the worker parked without another look.
+#[test]
+fn a_spinner_sent_to_sleep_is_not_missed() {
+    check(3, || {
+        let desk = Desk::new(1);
+        let worker = {
+            let desk = Arc::clone(&desk);
+            thread::spawn(move || desk.work(0, SPIN, 1))
+        };
+        let parks = {
+            let desk = Arc::clone(&desk);
+            thread::spawn(move || desk.sleepers.park_spinners())
+        };
+        let made = Vec::from_iter(desk.publish(7).then_some(7));
+        parks.join().unwrap();
+        assert_eq!(worker.join().unwrap(), made);
+    });
+}
+
+/// A worker that is started while work is published finds it, or is called by the publisher or, once it counts, by
+/// whoever started it. Catches: no fence between counting it and looking for work, a place made too late.
+#[test]
+fn a_new_worker_is_not_missed() {
+    check(3, || {
+        let desk = Desk::new(0);
+        let grower = {
+            let desk = Arc::clone(&desk);
+            thread::spawn(move || {
+                let me = desk.sleepers.prepare();
+                let worker = {
+                    let desk = Arc::clone(&desk);
+                    thread::spawn(move || desk.work(me, Duration::ZERO, 1))
+                };
+                desk.sleepers.admit(me);
+                fence(Ordering::SeqCst);
+                if desk.work.load(Ordering::Relaxed) != 0 {
+                    desk.sleepers.call_one(Call::new(4));
+                }
+                worker.join().unwrap();
+            })
+        };
+        desk.publish(3);
+        grower.join().unwrap();
+    });
+}
