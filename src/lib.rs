@@ -5,6 +5,9 @@ mod board;
 mod count;
 mod disjoint;
 mod dispatch;
+#[cfg(all(loom, test))]
+#[path = "../tests/loom/mod.rs"]
+mod loom_models;
 mod parallel_for;
 mod parking;
 mod partition;
@@ -17,9 +20,6 @@ mod stats;
 mod strategy;
 mod sync;
 mod tuning;
-#[cfg(all(loom, test))]
-#[path = "../tests/loom/mod.rs"]
-mod loom_models;
 
 pub mod ceres;
 pub mod vector;

@@ -163,11 +163,16 @@ fn nested_parallel_for_with_thread_id_deadlock() {
     });
 }
 
-/// Runs a loop of `lanes` bodies that wait for each other, 2,000 times, and after each hundredth time ten
+/// Runs a loop of `lanes` bodies that wait for each other, `rounds` times, and after each hundredth time ten
 /// loops of the same body in which nobody waits. `run` runs the loop with a body that is given the id.
-fn assert_unique_thread_ids(what: &str, lanes: usize, run: impl Fn(&(dyn Fn(usize) + Sync))) {
+fn assert_unique_thread_ids(
+    what: &str,
+    lanes: usize,
+    rounds: usize,
+    run: impl Fn(&(dyn Fn(usize) + Sync)),
+) {
     let ids = Mutex::new(Vec::new());
-    for round in 0..2000 {
+    for round in 0..rounds {
         let meeting = Meeting::of(lanes);
         run(&|id| {
             meeting.attend();
@@ -195,17 +200,22 @@ fn unique_thread_ids() {
     deadline(120, || {
         let ceres = ceres::ThreadPool::with_threads(2);
         for lanes in [2, ceres.size() + 1] {
-            assert_unique_thread_ids("Ceres's", lanes, |body| {
+            assert_unique_thread_ids("Ceres's", lanes, 1000, |body| {
                 parallel_for(&ceres, 0, lanes, lanes, |id: usize, _: usize| body(id), 1)
             });
         }
         for dispatch in STRATEGIES {
-            for (lanes, threads) in [(2, 2), (2, 3), (3, 3)] {
+            for (lanes, threads, rounds) in [(2, 2, 2000), (2, 3, 200), (3, 3, 200)] {
                 let pool = pool(threads, dispatch);
-                assert_unique_thread_ids(&format!("{dispatch:?} on {threads}"), lanes, |body| {
-                    let l = pool.parallel_for(0..lanes).num_threads(lanes);
-                    l.for_each_lane(|lane, _| body(lane))
-                });
+                assert_unique_thread_ids(
+                    &format!("{dispatch:?} on {threads}"),
+                    lanes,
+                    rounds,
+                    |body| {
+                        let l = pool.parallel_for(0..lanes).num_threads(lanes);
+                        l.for_each_lane(|lane, _| body(lane))
+                    },
+                );
             }
         }
     });
@@ -303,7 +313,7 @@ fn a_pool_without_workers() {
             }
         }
         pool.resize(1);
-        assert_unique_thread_ids("after a resize", 2, |body| {
+        assert_unique_thread_ids("after a resize", 2, 200, |body| {
             parallel_for(&pool, 0, 2, 2, |id: usize, _: usize| body(id), 1)
         });
     });
