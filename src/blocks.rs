@@ -7,8 +7,8 @@
 //! block b  =  start(b) .. start(b + 1)        start(b)  =  b * base + min(b, extra)
 //! ```
 //!
-//! Blocks are contiguous and disjoint, cover each index once, differ in size by at most one, and the
-//! larger ones come first. 23 indices in 4 blocks: 6, 6, 6, 5.
+//! Blocks are contiguous and disjoint, cover each index once, differ in size by at most one, and
+//! the larger ones come first. 23 indices in 4 blocks: 6, 6, 6, 5.
 //!
 //! | for | count |
 //! |---|---|
@@ -37,10 +37,10 @@ const MAX_REDUCTION_BLOCKS: usize = 256;
 
 /// A range of `len` indices, cut into `count` contiguous blocks.
 ///
-/// Every block has `len / count` indices, and each of the first `len % count` one more: block `b` starts
-/// at `b * (len / count) + min(b, len % count)`. These are the blocks of every loop and every reduction,
-/// so that one can tell beforehand where a loop will be cut. Positions are relative to the range's
-/// start. Nothing overflows, for any length.
+/// Every block has `len / count` indices, and each of the first `len % count` one more: block `b`
+/// starts at `b * (len / count) + min(b, len % count)`. These are the blocks of every loop and
+/// every reduction, so that one can tell beforehand where a loop will be cut. Positions are
+/// relative to the range's start. Nothing overflows, for any length.
 ///
 /// # Examples
 ///
@@ -86,8 +86,8 @@ impl Blocks {
         }
     }
 
-    /// The blocks of a loop: `min(len / min_block_size, 4 * num_threads)`, at least one unless `len`
-    /// is zero.
+    /// The blocks of a loop: `min(len / min_block_size, 4 * num_threads)`, at least one unless
+    /// `len` is zero.
     ///
     /// # Panics
     ///
@@ -141,8 +141,8 @@ impl Blocks {
         b * self.base + if b < self.extra { b } else { self.extra }
     }
 
-    /// The indices of block `b`, which must be below [`count`](Self::count): checked in debug builds
-    /// only.
+    /// The indices of block `b`, which must be below [`count`](Self::count): checked in debug
+    /// builds only.
     #[inline]
     pub const fn range(self, b: usize) -> Range<usize> {
         debug_assert!(b < self.count);
@@ -150,8 +150,8 @@ impl Blocks {
         start..start + self.base + (b < self.extra) as usize
     }
 
-    /// The indices of the adjacent blocks `b`, as one range. `b.start <= b.end <= count`, checked in
-    /// debug builds only.
+    /// The indices of the adjacent blocks `b`, as one range. `b.start <= b.end <= count`, checked
+    /// in debug builds only.
     #[inline]
     pub const fn span(self, b: Range<usize>) -> Range<usize> {
         debug_assert!(b.start <= b.end);

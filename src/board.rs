@@ -1,17 +1,19 @@
-//! The board: an array of slots, owned by the pool, in which running loops are visible to the workers.
+//! The board: an array of slots, owned by the pool, in which running loops are visible to the
+//! workers.
 //!
-//! A slot is *held* by the thread that uses it, or that used it last and keeps it for its next loop; a
-//! slot is *marked* when its loop would take a worker and none was idle. Workers that become idle look
-//! at the marked slots.
+//! A slot is *held* by the thread that uses it, or that used it last and keeps it for its next
+//! loop; a slot is *marked* when its loop would take a worker and none was idle. Workers that
+//! become idle look at the marked slots.
 //!
 //! # Why no marked loop is forgotten
 //!
-//! Whoever marks has made units visible before, puts a `fence(SeqCst)`, marks, and then looks
-//! for an idle worker once more ([`Sleepers`](crate::parking::Sleepers) tells why one of both sees the other). A
-//! mark is taken down only by a worker that found nothing to do there, and it looks at the slot again
-//! afterwards: if units were made visible before the mark that it took down, it sees them; if later,
-//! their maker marks again. A maker that finds the mark up already leaves it: the fence before its
-//! look and the fence after the taking down have one order, and in both one of the two sees the other.
+//! Whoever marks has made units visible before, puts a `fence(SeqCst)`, marks, and then looks for
+//! an idle worker once more ([`Sleepers`](crate::parking::Sleepers) tells why one of both sees the
+//! other). A mark is taken down only by a worker that found nothing to do there, and it looks at
+//! the slot again afterwards: if units were made visible before the mark that it took down, it sees
+//! them; if later, their maker marks again. A maker that finds the mark up already leaves it: the
+//! fence before its look and the fence after the taking down have one order, and in both one of the
+//! two sees the other.
 
 use crossbeam_utils::CachePadded;
 
@@ -19,8 +21,8 @@ use crate::segments::Segments;
 use crate::slot::Slot;
 use crate::sync::atomic::{fence, AtomicU64, Ordering};
 
-/// Slots on a board: loops that are open at once, and threads that keep a slot. Beyond that, loops go
-/// through the queue.
+/// Slots on a board: loops that are open at once, and threads that keep a slot. Beyond that, loops
+/// go through the queue.
 pub(crate) const SLOTS: usize = if cfg!(loom) { 64 } else { 256 };
 const WORDS: usize = SLOTS / 64;
 
@@ -46,7 +48,8 @@ impl Board {
             let mut held = word.load(Ordering::Relaxed);
             while held != u64::MAX {
                 let free = !held & held.wrapping_add(1);
-                // Acquire: partner is the Release in `release`: the last holder's writes are visible.
+                // Acquire: partner is the Release in `release`: the last holder's writes are
+                // visible.
                 match word.compare_exchange_weak(
                     held,
                     held | free,
@@ -94,7 +97,8 @@ impl Board {
 
     /// Takes a mark down. The caller looks at the slot once more afterwards.
     pub(crate) fn unmark(&self, index: usize) {
-        // Acquire: partner is the Release in `mark`: units made visible before the mark are visible.
+        // Acquire: partner is the Release in `mark`: units made visible before the mark are
+        // visible.
         self.marked[index / 64].fetch_and(!(1 << (index % 64)), Ordering::Acquire);
         // Partner: the first fence in `mark`.
         fence(Ordering::SeqCst);

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A statistic. It has one writer at a time, so counting is a load and a store, and its readers get a
-/// value of some moment. It orders nothing, so it is no atomic of the models.
+/// A statistic. It has one writer at a time, so counting is a load and a store, and its readers get
+/// a value of some moment. It orders nothing, so it is no atomic of the models.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 

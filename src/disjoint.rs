@@ -4,9 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// A mutable slice shared by the lanes of a loop that scatters: each index is written by at most one of
-/// them, which the caller knows and the compiler cannot. Where the pieces are contiguous and in order,
-/// [`for_each_mut`](crate::ParallelFor::for_each_mut), [`for_each_chunk_mut`](crate::ParallelFor::for_each_chunk_mut) and
+/// A mutable slice shared by the lanes of a loop that scatters: each index is written by at most
+/// one of them, which the caller knows and the compiler cannot. Where the pieces are contiguous and
+/// in order, [`for_each_mut`](crate::ParallelFor::for_each_mut),
+/// [`for_each_chunk_mut`](crate::ParallelFor::for_each_chunk_mut) and
 /// [`for_each_part_mut`](crate::ParallelFor::for_each_part_mut) need no `unsafe`.
 ///
 /// ```
@@ -29,8 +30,8 @@ pub struct DisjointSlice<'a, T> {
     slice: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: it is a `&mut [T]` of which several threads use different elements: each `T` is used by one
-// thread, by the promise that `get_mut` and `slice_mut` ask for, so `T: Send` is enough.
+// SAFETY: it is a `&mut [T]` of which several threads use different elements: each `T` is used by
+// one thread, by the promise that `get_mut` and `slice_mut` ask for, so `T: Send` is enough.
 unsafe impl<T: Send> Send for DisjointSlice<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for DisjointSlice<'_, T> {}
@@ -59,9 +60,9 @@ impl<'a, T> DisjointSlice<'a, T> {
     ///
     /// # Safety
     ///
-    /// As long as the reference lives, no other reference to this element is made or used, by this thread or
-    /// another; and uses on different threads are ordered, as different calls of a loop's body with the
-    /// same lane, or different loops, are.
+    /// As long as the reference lives, no other reference to this element is made or used, by this
+    /// thread or another; and uses on different threads are ordered, as different calls of a loop's
+    /// body with the same lane, or different loops, are.
     ///
     /// # Panics
     ///
@@ -72,8 +73,8 @@ impl<'a, T> DisjointSlice<'a, T> {
         assert!(index < self.len, "index {index} of a slice of {}", self.len);
         // SAFETY: the index was checked, so the sum stays inside the borrowed slice.
         let element = unsafe { self.start.add(index) };
-        // SAFETY: the element is live and exclusively borrowed by `self`; that no other reference to it is
-        // in use is the caller's promise.
+        // SAFETY: the element is live and exclusively borrowed by `self`; that no other reference
+        // to it is in use is the caller's promise.
         unsafe { &mut *element }
     }
 
@@ -93,8 +94,8 @@ impl<'a, T> DisjointSlice<'a, T> {
         assert!(in_bounds, "range {range:?} of a slice of {}", self.len);
         // SAFETY: the range was checked, so the sum stays inside the borrowed slice or at its end.
         let start = unsafe { self.start.add(range.start) };
-        // SAFETY: all elements are live, inside one borrowed slice; that no other reference to them is in
-        // use is the caller's promise.
+        // SAFETY: all elements are live, inside one borrowed slice; that no other reference to them
+        // is in use is the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(start, range.end - range.start) }
     }
 }

@@ -6,21 +6,22 @@
 /// |---|---|---|
 /// | `PerThread` | all lanes at once, through the queue | any bodies of different blocks meet, while workers are free |
 /// | `Chained` | each lane that starts queues the next one | the same |
-/// | `Adaptive` | each lane that starts calls the next one, if that pays | bodies of different *claims* meet: certain only for as many indices as lanes |
+/// | `Adaptive` | each lane that starts calls the next one | bodies of different *claims* meet: certain only for as many indices as lanes |
 ///
 /// Bits never depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Dispatch {
-    /// One task per lane is queued before work starts, and single blocks are claimed: the old way, kept
-    /// to measure against.
+    /// One task per lane is queued before work starts, and single blocks are claimed: the old way,
+    /// kept to measure against.
     PerThread,
-    /// A lane that starts takes the next id from an atomic counter and, if ids and blocks remain, queues
-    /// exactly one successor before its first block; single blocks are claimed in order. Ceres Solver's way, and the
-    /// one for bodies that wait for each other.
+    /// A lane that starts takes the next id from an atomic counter and, if ids and blocks remain,
+    /// queues exactly one successor before its first block; single blocks are claimed in order.
+    /// Ceres Solver's way, and the one for bodies that wait for each other.
     Chained,
-    /// The chain without the queue: a lane that starts calls the next worker directly. Each lane looks after a
-    /// run of blocks first, the same one in loop after loop, and takes several at a time.
+    /// The chain without the queue: a lane that starts calls the next worker directly. Each lane
+    /// looks after a run of blocks first, the same one in loop after loop, and takes several at a
+    /// time.
     #[default]
     Adaptive,
 }

@@ -1,14 +1,14 @@
 //! Parts: a range cut so that the dearest part is as cheap as can be.
 //!
 //! The cost of the indices is told as a *cumulative* cost: `cumulative(i)` is the cost of all
-//! indices up to and including `i`, counted from index 0. It must not decrease. Where it does, parts
-//! are still contiguous, not empty and cover the range, but their costs are unspecified.
+//! indices up to and including `i`, counted from index 0. It must not decrease. Where it does,
+//! parts are still contiguous, not empty and cover the range, but their costs are unspecified.
 //!
 //! Whether a limit on the cost of a part can be kept is decided greedily: each part takes as many
 //! indices as the limit allows, found by binary search. If even so there are too many parts, or one
-//! index alone is above the limit, it cannot. The smallest limit that can be kept is found by binary
-//! search over the limits; its greedy parts are the answer. For costs 1, 1, 5, 3, 1, 4 and four
-//! parts that is 5: `0..2`, `2..3`, `3..5`, `5..6`.
+//! index alone is above the limit, it cannot. The smallest limit that can be kept is found by
+//! binary search over the limits; its greedy parts are the answer. For costs 1, 1, 5, 3, 1, 4 and
+//! four parts that is 5: `0..2`, `2..3`, `3..5`, `5..6`.
 //!
 //! Each probe of a limit tells more than yes or no, which leaves fewer limits to try:
 //! - kept: the dearest part's cost is a limit that the same parts keep, since no greedy part could
@@ -16,13 +16,13 @@
 //! - not kept: no higher limit makes a difference until it lets one of the parts take the index that
 //!   ended it.
 //!
-//! Indices that cost nothing belong to the part on their left (those at the front, to the first), so
-//! that they never make a part of their own.
+//! Indices that cost nothing belong to the part on their left (those at the front, to the first),
+//! so that they never make a part of their own.
 //!
 //! The algorithm is that of Ceres Solver's `PartitionRangeForParallelFor`
 //! (`internal/ceres/partition_range_for_parallel_for.h`), whose answers these are: the limits that
-//! are skipped cannot be the smallest. Complexity: `O(parts * log(length) * log(total cost))` calls of
-//! `cumulative`, two vectors of at most `parts + 1` elements.
+//! are skipped cannot be the smallest. Complexity: `O(parts * log(length) * log(total cost))` calls
+//! of `cumulative`, two vectors of at most `parts + 1` elements.
 
 /// Cuts `start..end` into at most `max_partitions` parts whose costs do not exceed `max_cost`, if
 /// that can be done: greedily, so with the fewest parts that do it.
@@ -59,9 +59,9 @@ pub fn max_partition_cost_is_feasible(
 /// possible.
 ///
 /// Returns the boundaries, of which the first is `start` and the last is `end`; of an empty range,
-/// `start` alone. No part is empty, and there may be fewer than `max_partitions`: one, if all indices
-/// together cost nothing. `cumulative` is called for `start..end`, and for `start - 1` if there is
-/// such an index.
+/// `start` alone. No part is empty, and there may be fewer than `max_partitions`: one, if all
+/// indices together cost nothing. `cumulative` is called for `start..end`, and for `start - 1` if
+/// there is such an index.
 ///
 /// # Panics
 ///
@@ -131,11 +131,11 @@ struct Search<C> {
 impl<C: Fn(usize) -> u64> Search<C> {
     /// Cuts greedily under a `limit` on the cost of a part, and leaves the boundaries in `bounds`.
     ///
-    /// `Ok` is the cost of the dearest part, which is not above the limit. `Err` means that the limit
-    /// cannot be kept (`bounds` is of no use then), and holds the lowest limit that would have changed
-    /// the parts made so far, which is above this one. Both comparisons have been made in
-    /// [`first_above`](Self::first_above), so that they hold even where costs decrease, and a search
-    /// over limits comes to its end.
+    /// `Ok` is the cost of the dearest part, which is not above the limit. `Err` means that the
+    /// limit cannot be kept (`bounds` is of no use then), and holds the lowest limit that would
+    /// have changed the parts made so far, which is above this one. Both comparisons have been made
+    /// in [`first_above`](Self::first_above), so that they hold even where costs decrease, and a
+    /// search over limits comes to its end.
     fn probe(&self, limit: u64, bounds: &mut Vec<usize>) -> Result<u64, u64> {
         bounds.clear();
         bounds.push(self.start);

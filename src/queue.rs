@@ -10,18 +10,19 @@ use crate::sync::{lock, Mutex};
 
 /// A queue for many producers and many consumers: first in, first out, without a bound.
 ///
-/// The queue is in one of two states. While *waiters are enabled*, as at first, [`wait`](Self::wait)
-/// blocks on an empty queue. After [`stop_waiters`](Self::stop_waiters) it does not, but still hands out
-/// what is there, until [`enable_waiters`](Self::enable_waiters). [`push`](Self::push) and
-/// [`pop`](Self::pop) work the same in both. The semantics are those of Ceres Solver's `ConcurrentQueue`.
+/// The queue is in one of two states. While *waiters are enabled*, as at first,
+/// [`wait`](Self::wait) blocks on an empty queue. After [`stop_waiters`](Self::stop_waiters) it
+/// does not, but still hands out what is there, until [`enable_waiters`](Self::enable_waiters).
+/// [`push`](Self::push) and [`pop`](Self::pop) work the same in both. The semantics are those of
+/// Ceres Solver's `ConcurrentQueue`.
 ///
 /// | | on an item | empty, waiters enabled | empty, waiters stopped |
 /// |---|---|---|---|
 /// | `pop` | the oldest item | `None` at once | `None` at once |
 /// | `wait` | the oldest item | blocks | `None` at once |
 ///
-/// `push` and `pop` take no lock and make no system call unless somebody waits; `push` allocates a block
-/// for every few dozen items.
+/// `push` and `pop` take no lock and make no system call unless somebody waits; `push` allocates a
+/// block for every few dozen items.
 ///
 /// ```
 /// let queue = conga::ConcurrentQueue::new();
@@ -59,8 +60,8 @@ impl<T> ConcurrentQueue<T> {
         self.items.pop()
     }
 
-    /// The oldest item. Blocks while the queue is empty and waiters are enabled; `None` when it is empty
-    /// and waiters are stopped.
+    /// The oldest item. Blocks while the queue is empty and waiters are enabled; `None` when it is
+    /// empty and waiters are stopped.
     pub fn wait(&self) -> Option<T> {
         if let Some(item) = self.items.pop() {
             return Some(item);

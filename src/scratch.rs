@@ -7,11 +7,11 @@ use crossbeam_utils::CachePadded;
 
 use crate::segments::Segments;
 
-/// One scratch for each lane of a loop: made when the lane first needs it, on a cache line of its own, and
-/// kept for the next loop, so that a loop whose scratch exists allocates nothing.
+/// One scratch for each lane of a loop: made when the lane first needs it, on a cache line of its
+/// own, and kept for the next loop, so that a loop whose scratch exists allocates nothing.
 ///
-/// A lane may be served by two threads one after the other, so `S` must be `Send`. Which blocks a lane
-/// runs depends on time: what a body leaves in its scratch must not decide a result.
+/// A lane may be served by two threads one after the other, so `S` must be `Send`. Which blocks a
+/// lane runs depends on time: what a body leaves in its scratch must not decide a result.
 ///
 /// ```
 /// use conga::{Scratch, ThreadPool};
@@ -38,8 +38,8 @@ impl<S> Default for OfLane<S> {
 }
 
 // SAFETY: an `OfLane` is reached through `&Scratch` only by `lane`, whose caller promises that one
-// thread at a time is at work as that lane and that one use happens before the next; so the `S` moves from thread to
-// thread, which `Send` allows, and is never shared.
+// thread at a time is at work as that lane and that one use happens before the next; so the `S`
+// moves from thread to thread, which `Send` allows, and is never shared.
 unsafe impl<S: Send> Sync for OfLane<S> {}
 
 impl<S, I: Fn() -> S> Scratch<S, I> {
@@ -55,12 +55,13 @@ impl<S, I: Fn() -> S> Scratch<S, I> {
     ///
     /// # Safety
     ///
-    /// As long as the reference lives, nobody else calls this for the same lane; and earlier calls for it
-    /// happened before.
+    /// As long as the reference lives, nobody else calls this for the same lane; and earlier calls
+    /// for it happened before.
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn lane(&self, lane: usize) -> &mut S {
         let cell = self.lanes.get_or_make(lane).0.get();
-        // SAFETY: the pointer is the cell's own; nobody else has a reference to its content, by the promise.
+        // SAFETY: the pointer is the cell's own; nobody else has a reference to its content, by the
+        // promise.
         let scratch = unsafe { &mut *cell };
         scratch.get_or_insert_with(&self.make)
     }

@@ -7,8 +7,8 @@ const SEGMENTS: usize = 24;
 
 /// An array of up to `2^24 - 1` elements, made in segments of 1, 2, 4, ... as they are asked for.
 ///
-/// An index is found in constant time; elements are made by `T::default` and stay where they are until
-/// the array is dropped.
+/// An index is found in constant time; elements are made by `T::default` and stay where they are
+/// until the array is dropped.
 #[derive(Debug)]
 pub(crate) struct Segments<T> {
     segments: [OnceLock<Box<[T]>>; SEGMENTS],

@@ -4,10 +4,10 @@ use crate::count::Count;
 
 /// What a pool has done since it was made, summed over its slots and workers.
 ///
-/// Counting is always on and costs nothing shared: each counter has one writer. A snapshot taken while
-/// loops run is not of one moment; with no loop running it is exact, but for workers that have not yet
-/// gone back to sleep. Loops that run on their caller alone by definition (one lane, or fewer than
-/// `2 * min_block_size` indices) are not counted.
+/// Counting is always on and costs nothing shared: each counter has one writer. A snapshot taken
+/// while loops run is not of one moment; with no loop running it is exact, but for workers that
+/// have not yet gone back to sleep. Loops that run on their caller alone by definition (one lane,
+/// or fewer than `2 * min_block_size` indices) are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

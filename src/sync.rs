@@ -1,10 +1,11 @@
 //! The one door to shared memory: every atomic, cell, lock and hint of the crate comes from here.
 //!
-//! An ordinary build gets the standard library's; a build with `--cfg loom` gets loom's, so that the
-//! model checker runs the code that ships. `--cfg loom` is not a feature, because features add up.
+//! An ordinary build gets the standard library's; a build with `--cfg loom` gets loom's, so that
+//! the model checker runs the code that ships. `--cfg loom` is not a feature, because features add
+//! up.
 //!
-//! Loom treats `SeqCst` *accesses* as `AcqRel`. The crate therefore never relies on one: wherever two
-//! threads each write one place and then read the other's (announce and look again), both put a
+//! Loom treats `SeqCst` *accesses* as `AcqRel`. The crate therefore never relies on one: wherever
+//! two threads each write one place and then read the other's (announce and look again), both put a
 //! `fence(SeqCst)` between the two.
 
 #[cfg(not(loom))]
@@ -49,8 +50,8 @@ mod imp {
 
 pub(crate) use imp::*;
 
-/// Locks `mutex` whether or not a thread panicked while it held it: no lock of the crate guards data
-/// that a panic can leave half written.
+/// Locks `mutex` whether or not a thread panicked while it held it: no lock of the crate guards
+/// data that a panic can leave half written.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

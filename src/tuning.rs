@@ -1,13 +1,13 @@
 //! Every constant that trades one cost for another, with the measurement behind it.
 //!
-//! Measured on two cores of a virtualised Xeon (2026), where `pause` takes 17 ns, a clock read 35 ns, a
-//! `yield` 0.3 µs, an `unpark` 1.7 µs and a woken thread runs 7.7 µs after it.
+//! Measured on two cores of a virtualised Xeon (2026), where `pause` takes 17 ns, a clock read 35
+//! ns, a `yield` 0.3 µs, an `unpark` 1.7 µs and a woken thread runs 7.7 µs after it.
 
 use std::time::Duration;
 
 /// How long a worker that did something useful spins before it parks, unless the builder or
-/// `CONGA_SPIN_US` says otherwise. Five times what a wake-up costs: a helper that is met again within
-/// that time is had for the price of a cache line instead of a system call and 7.7 µs.
+/// `CONGA_SPIN_US` says otherwise. Five times what a wake-up costs: a helper that is met again
+/// within that time is had for the price of a cache line instead of a system call and 7.7 µs.
 pub(crate) const IDLE_SPIN: Duration = Duration::from_micros(50);
 
 /// The longest spin that the builder accepts.
@@ -20,5 +20,6 @@ pub(crate) const PAUSES_PER_CLOCK: u32 = 32;
 pub(crate) const WAIT_PAUSES: u32 = 128;
 
 /// Yields that a caller makes after that, before it parks: about 15 µs where nobody else wants the
-/// core, twice what it takes to be woken; where threads outnumber cores each yield lets one of them go on.
+/// core, twice what it takes to be woken; where threads outnumber cores each yield lets one of them
+/// go on.
 pub(crate) const WAIT_YIELDS: u32 = 48;

@@ -79,7 +79,7 @@ fn parts_of_no_indices(dispatch: Dispatch) {
         let indices = got.iter().cloned().flatten();
         assert!(indices.eq(0..10), "{threads} threads: {got:?}");
         // Nothing at all: no body is called, whatever the bounds.
-        assert_eq!(ranges(pool.parallel_for(4..4).partitions(&[4, 4, 4])), []);
+        assert!(ranges(pool.parallel_for(4..4).partitions(&[4, 4, 4])).is_empty());
     });
 }
 

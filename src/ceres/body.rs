@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// A body by index or by range, with or without the thread's id. `Form` only tells the four apart: it is found
-/// by itself when the closure's parameters have their types written down.
+/// A body by index or by range, with or without the thread's id. `Form` only tells the four apart:
+/// it is found by itself when the closure's parameters have their types written down.
 ///
 /// | body | gets |
 /// |---|---|

@@ -1,4 +1,5 @@
-//! Ceres Solver's names, argument order and semantics, for whoever ports one of its routines line by line.
+//! Ceres Solver's names, argument order and semantics, for whoever ports one of its routines line
+//! by line.
 //!
 //! | Ceres | here |
 //! |---|---|
@@ -12,9 +13,9 @@
 //! | `Norm`, `Dot`, `Axpby`, ... | [`vector`](crate::vector) |
 //! | `LinearIndexToUpperTriangularIndex` | [`linear_index_to_upper_triangular_index`] |
 //!
-//! What differs, on purpose: a panic of a body reaches the caller, where an exception ends Ceres; a forked child's
-//! pools work; a loop leaves no task behind that nobody takes out; reductions have the same bits for every
-//! number of threads.
+//! What differs, on purpose: a panic of a body reaches the caller, where an exception ends Ceres; a
+//! forked child's pools work; a loop leaves no task behind that nobody takes out; reductions have
+//! the same bits for every number of threads.
 
 mod body;
 mod parallel_for;

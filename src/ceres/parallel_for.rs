@@ -8,10 +8,11 @@ use crate::dispatch::Dispatch;
 
 /// Ceres's `ParallelFor(context, start, end, num_threads, function, min_block_size)`.
 ///
-/// `context` is a [`&ThreadPool`](ThreadPool), a [`&Context`](super::Context), or `None` where the loop runs on the caller anyway:
-/// with one thread, or fewer than `2 * min_block_size` indices. Then the body runs once, as thread 0, over the whole range. Otherwise
-/// the range is cut into `min((end - start) / min_block_size, 4 * num_threads)` blocks, which are claimed
-/// one at a time, in order, under [`Dispatch::Chained`]; the caller is thread 0. An empty range calls nothing.
+/// `context` is a [`&ThreadPool`](ThreadPool), a [`&Context`](super::Context), or `None` where the
+/// loop runs on the caller anyway: with one thread, or fewer than `2 * min_block_size` indices.
+/// Then the body runs once, as thread 0, over the whole range. Otherwise the range is cut into
+/// `min((end - start) / min_block_size, 4 * num_threads)` blocks, which are claimed one at a time,
+/// in order, under [`Dispatch::Chained`]; the caller is thread 0. An empty range calls nothing.
 ///
 /// Rust has no overloads: the four forms of a body are told apart by the types of the closure's
 /// parameters, which must be written down.
@@ -29,8 +30,8 @@ use crate::dispatch::Dispatch;
 ///
 /// # Panics
 ///
-/// If `num_threads` or `min_block_size` is 0, or a pool is needed and `context` is `None`; and as every loop does,
-/// if the body does.
+/// If `num_threads` or `min_block_size` is 0, or a pool is needed and `context` is `None`; and as
+/// every loop does, if the body does.
 pub fn parallel_for<'a, Form>(
     context: impl Into<Option<&'a ThreadPool>>,
     start: usize,
@@ -57,8 +58,9 @@ pub fn parallel_for<'a, Form>(
     parallel_invoke(context, start, end, num_threads, function, min_block_size);
 }
 
-/// Ceres's `ParallelFor(context, start, end, num_threads, function, partitions)`: cut at given bounds, which start with
-/// `start` and end with `end`. A range body gets whole parts, adjacent ones fused into one range.
+/// Ceres's `ParallelFor(context, start, end, num_threads, function, partitions)`: cut at given
+/// bounds, which start with `start` and end with `end`. A range body gets whole parts, adjacent
+/// ones fused into one range.
 ///
 /// With one thread, or no more indices than threads, the partitions are ignored, as in Ceres.
 ///
@@ -94,9 +96,10 @@ pub fn parallel_for_with_partitions<'a, Form>(
     parallel_for(context, 0, partitions.len() - 1, num_threads, parts, 1);
 }
 
-/// Ceres's `ParallelFor(context, start, end, num_threads, function, cumulative_cost_data, cumulative_cost_fun)`: cut so that
-/// the dearest of at most `4 * num_threads` parts is as cheap as it can be.
-/// `cumulative_cost_fun(&cumulative_cost_data[i])` is the cost of the indices up to and including `i`; it must not decrease.
+/// Ceres's `ParallelFor(context, start, end, num_threads, function, cumulative_cost_data,
+/// cumulative_cost_fun)`: cut so that the dearest of at most `4 * num_threads` parts is as cheap as
+/// it can be. `cumulative_cost_fun(&cumulative_cost_data[i])` is the cost of the indices up to and
+/// including `i`; it must not decrease.
 ///
 /// With one thread, or no more indices than threads, the costs are ignored, as in Ceres.
 ///
@@ -133,7 +136,8 @@ pub fn parallel_for_with_costs<'a, Form, T>(
     parallel_for_with_partitions(context, start, end, num_threads, function, &partitions);
 }
 
-/// Ceres's `ParallelInvoke`: the part of [`parallel_for`] that needs a pool. Always cut into blocks, always with lanes.
+/// Ceres's `ParallelInvoke`: the part of [`parallel_for`] that needs a pool. Always cut into
+/// blocks, always with lanes.
 ///
 /// # Panics
 ///
@@ -160,8 +164,8 @@ pub fn parallel_invoke<'a, Form>(
 /// Smallest block of the two below: Ceres's figure, under which a second thread did not pay there.
 const MIN_BLOCK_SIZE: usize = 1 << 16;
 
-/// Ceres's `ParallelAssign`: `lhs[i] = rhs(i)` for every element. The right side is a function of the index, where Ceres
-/// takes an expression that is not evaluated yet.
+/// Ceres's `ParallelAssign`: `lhs[i] = rhs(i)` for every element. The right side is a function of
+/// the index, where Ceres takes an expression that is not evaluated yet.
 ///
 /// # Panics
 ///

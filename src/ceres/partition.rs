@@ -1,22 +1,22 @@
-//! Ceres's `partition_range_for_parallel_for.h`: the cost-guided partition of a range, with the names
-//! and the order of arguments that it has there.
+//! Ceres's `partition_range_for_parallel_for.h`: the cost-guided partition of a range, with the
+//! names and the order of arguments that it has there.
 //!
 //! The algorithm is `conga`'s own cost partition. What differs from C++: costs are `u64`, hence not
 //! negative, and the resulting boundaries are returned where Ceres writes them through a pointer.
 
 use crate::partition;
 
-/// Whether the range can be cut into at most `max_num_partitions` parts, none of which costs more than
-/// `max_partition_cost`, and the boundaries if so: `MaxPartitionCostIsFeasible`.
+/// Whether the range can be cut into at most `max_num_partitions` parts, none of which costs more
+/// than `max_partition_cost`, and the boundaries if so: `MaxPartitionCostIsFeasible`.
 ///
 /// - `start..end`: the range.
 /// - `cumulative_cost_offset`: the cumulative cost of all indices before `start`.
 /// - `cumulative_cost_fun(&cumulative_cost_data[i])`: the cost of all indices up to and including `i`,
 ///   counted from index 0; not decreasing.
 ///
-/// The first boundary is `start`, the last is `end`, and part `p` goes from boundary `p` to boundary
-/// `p + 1`. No part is empty; indices without cost belong to the part on their left. An empty range
-/// has no parts and one boundary.
+/// The first boundary is `start`, the last is `end`, and part `p` goes from boundary `p` to
+/// boundary `p + 1`. No part is empty; indices without cost belong to the part on their left. An
+/// empty range has no parts and one boundary.
 ///
 /// Complexity: `O(parts * log(end - start))` calls of `cumulative_cost_fun`.
 ///
@@ -56,20 +56,20 @@ pub fn max_partition_cost_is_feasible<T>(
     )
 }
 
-/// Cuts the range into at most `max_num_partitions` parts, such that the dearest part costs as little
-/// as possible: `PartitionRangeForParallelFor`.
+/// Cuts the range into at most `max_num_partitions` parts, such that the dearest part costs as
+/// little as possible: `PartitionRangeForParallelFor`.
 ///
 /// - `start..end`: the range.
 /// - `cumulative_cost_fun(&cumulative_cost_data[i])`: the cost of all indices up to and including `i`,
 ///   counted from index 0 (not from `start`); not decreasing.
 ///
-/// Returns the boundaries: the first is `start`, the last is `end`, and part `p` goes from boundary `p`
-/// to boundary `p + 1`. No part is empty; there may be fewer parts than allowed, one if nothing costs
-/// anything; indices without cost belong to the part on their left. An empty range has no parts and
-/// one boundary.
+/// Returns the boundaries: the first is `start`, the last is `end`, and part `p` goes from boundary
+/// `p` to boundary `p + 1`. No part is empty; there may be fewer parts than allowed, one if nothing
+/// costs anything; indices without cost belong to the part on their left. An empty range has no
+/// parts and one boundary.
 ///
-/// Complexity: `O(parts * log(end - start) * log(total cost))` calls of `cumulative_cost_fun`. Callers
-/// whose costs do not change keep the result and pass it to a loop as its partitions.
+/// Complexity: `O(parts * log(end - start) * log(total cost))` calls of `cumulative_cost_fun`.
+/// Callers whose costs do not change keep the result and pass it to a loop as its partitions.
 ///
 /// # Panics
 ///

@@ -5,8 +5,9 @@ use std::fmt;
 use crate::dispatch::Dispatch;
 use crate::pool::processors;
 
-/// A pool that counts *workers*, as Ceres's does, where [`conga::ThreadPool`](crate::ThreadPool) counts lanes: for loops
-/// with `num_threads` lanes it needs `num_threads - 1` workers, because the caller takes part.
+/// A pool that counts *workers*, as Ceres's does, where [`conga::ThreadPool`](crate::ThreadPool)
+/// counts lanes: for loops with `num_threads` lanes it needs `num_threads - 1` workers, because the
+/// caller takes part.
 ///
 /// Without workers, tasks are queued until [`resize`](Self::resize) starts some; dropped without
 /// workers, it forgets them. Otherwise dropping it runs what is queued and joins the workers.
@@ -36,7 +37,8 @@ impl ThreadPool {
         }
     }
 
-    /// A pool with `num_threads` workers, at most one per processor: `new` and [`resize`](Self::resize).
+    /// A pool with `num_threads` workers, at most one per processor: `new` and
+    /// [`resize`](Self::resize).
     pub fn with_threads(num_threads: usize) -> Self {
         let pool = Self::new();
         pool.resize(num_threads);
@@ -48,8 +50,8 @@ impl ThreadPool {
         processors()
     }
 
-    /// Starts workers until there are `num_threads`, or one per processor, whichever is less. Never stops one. Tasks may
-    /// be running meanwhile.
+    /// Starts workers until there are `num_threads`, or one per processor, whichever is less. Never
+    /// stops one. Tasks may be running meanwhile.
     pub fn resize(&self, num_threads: usize) {
         let workers = num_threads.min(Self::max_num_threads_available());
         self.pool.ensure_threads(workers + 1);
@@ -60,7 +62,8 @@ impl ThreadPool {
         self.pool.num_threads() - 1
     }
 
-    /// Queues `task`; tasks start in the order in which they were added. A task that panics aborts the process.
+    /// Queues `task`; tasks start in the order in which they were added. A task that panics aborts
+    /// the process.
     pub fn add_task(&self, task: impl FnOnce() + Send + 'static) {
         self.pool.enqueue(Box::new(task));
     }
@@ -98,8 +101,8 @@ impl Context {
         Self::default()
     }
 
-    /// Makes sure that the pool has `num_threads` workers, at most one per processor. Ceres's solver asks for one less than
-    /// the threads of its loops, because the caller takes part.
+    /// Makes sure that the pool has `num_threads` workers, at most one per processor. Ceres's
+    /// solver asks for one less than the threads of its loops, because the caller takes part.
     pub fn ensure_minimum_threads(&self, num_threads: usize) {
         self.thread_pool.resize(num_threads);
     }

@@ -1,10 +1,11 @@
-//! Ceres's `LinearIndexToUpperTriangularIndex` (`internal/ceres/parallel_utils.h`): one loop over the
-//! pairs `i <= j` of a symmetric matrix, without a square root per index.
+//! Ceres's `LinearIndexToUpperTriangularIndex` (`internal/ceres/parallel_utils.h`): one loop over
+//! the pairs `i <= j` of a symmetric matrix, without a square root per index.
 //!
-//! The triangle is folded into a rectangle, which takes one division to index. Rows `r` and `n - 1 - r`
-//! have `n - r` and `r + 1` elements, `n + 1` together: for even `n` they share one row of a rectangle
-//! that is `n + 1` wide and `n / 2` high. For odd `n` the longest row has no partner; with it alone,
-//! and rows `r` and `n - r` together, the rectangle is `n` wide and `(n + 1) / 2` high.
+//! The triangle is folded into a rectangle, which takes one division to index. Rows `r` and `n - 1
+//! - r` have `n - r` and `r + 1` elements, `n + 1` together: for even `n` they share one row of a
+//! rectangle that is `n + 1` wide and `n / 2` high. For odd `n` the longest row has no partner;
+//! with it alone, and rows `r` and `n - r` together, the rectangle is `n` wide and `(n + 1) / 2`
+//! high.
 //!
 //! ```text
 //! n = 4   00 01 02 03 33        n = 5   00 01 02 03 04
@@ -19,8 +20,8 @@
 ///
 /// # Panics
 ///
-/// In debug builds, if `k` is not below `n * (n + 1) / 2`, or if `n * (n + 1)` overflows. In release
-/// builds the result is meaningless then (and `n == 0` may panic).
+/// In debug builds, if `k` is not below `n * (n + 1) / 2`, or if `n * (n + 1)` overflows. In
+/// release builds the result is meaningless then (and `n == 0` may panic).
 ///
 /// # Examples
 ///
@@ -58,9 +59,9 @@ mod tests {
     use super::linear_index_to_upper_triangular_index;
     use std::collections::HashSet;
 
-    // Ceres's UniqueAndValid: every pair is in range, in the upper triangle, and distinct, and there
-    // are as many as there should be. Catches a wrong width, a wrong partner row, and even and odd
-    // sizes mixed up.
+    // Ceres's UniqueAndValid: every pair is in range, in the upper triangle, and distinct, and
+    // there are as many as there should be. Catches a wrong width, a wrong partner row, and even
+    // and odd sizes mixed up.
     #[test]
     fn unique_and_valid() {
         for n in 0..100 {
@@ -75,8 +76,8 @@ mod tests {
         }
     }
 
-    // The two foldings of the module's picture, element by element: catches an order that is one-to-one
-    // but no longer the documented rectangle.
+    // The two foldings of the module's picture, element by element: catches an order that is
+    // one-to-one but no longer the documented rectangle.
     #[test]
     fn folds_as_documented() {
         let all = |n: usize| -> Vec<_> {

@@ -21,8 +21,8 @@ impl<C: Cut> ParallelFor<'_, C> {
         self.for_each_lane_range(|_, range| f(range));
     }
 
-    /// Calls `f(lane, i)` once for every index. The lane id is below the loop's `num_threads`, and no
-    /// two lanes that are active at the same time have the same one; the caller's is 0.
+    /// Calls `f(lane, i)` once for every index. The lane id is below the loop's `num_threads`, and
+    /// no two lanes that are active at the same time have the same one; the caller's is 0.
     #[inline]
     pub fn for_each_lane(self, f: impl Fn(usize, usize) + Sync) {
         self.for_each_lane_range(|lane, range| range.for_each(|i| f(lane, i)));
@@ -47,8 +47,8 @@ impl<C: Cut> ParallelFor<'_, C> {
         self.for_each_range_with(scratch, |s, range| range.for_each(|i| f(s, i)));
     }
 
-    /// Calls `f(s, range)` for disjoint ranges that cover the loop's range, where `s` is the scratch of the lane
-    /// that runs it.
+    /// Calls `f(s, range)` for disjoint ranges that cover the loop's range, where `s` is the
+    /// scratch of the lane that runs it.
     #[inline]
     pub fn for_each_range_with<S, I>(
         self,
@@ -62,8 +62,8 @@ impl<C: Cut> ParallelFor<'_, C> {
         self.for_each_lane_range(|lane, range| f(scratch_of(scratch, lane), range));
     }
 
-    /// Calls `f(i)` for every index until one call fails. After that no lane begins another index, and
-    /// the error comes back; of several, the one that came first in time.
+    /// Calls `f(i)` for every index until one call fails. After that no lane begins another index,
+    /// and the error comes back; of several, the one that came first in time.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl<C: Cut> ParallelFor<'_, C> {
         self.try_lanes(|_, _, range| f(range))
     }
 
-    /// Calls `f(s, i)` for every index, where `s` is the scratch of the lane that runs it, until one call fails; see
-    /// [`try_for_each`](Self::try_for_each).
+    /// Calls `f(s, i)` for every index, where `s` is the scratch of the lane that runs it, until
+    /// one call fails; see [`try_for_each`](Self::try_for_each).
     ///
     /// # Errors
     ///
@@ -121,8 +121,8 @@ impl<C: Cut> ParallelFor<'_, C> {
             Ok(()) => Flow::GoOn,
             Err(error) => {
                 failed.0.store(true, Ordering::Relaxed);
-                // A panic while the lock is held can only be that of dropping a later error, which the
-                // loop passes on.
+                // A panic while the lock is held can only be that of dropping a later error, which
+                // the loop passes on.
                 first
                     .lock()
                     .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -142,7 +142,8 @@ impl<C: Cut> ParallelFor<'_, C> {
 struct Failed(AtomicBool);
 
 impl Failed {
-    /// Calls `f` for each index until it fails, here or elsewhere. What failed elsewhere is not an error here.
+    /// Calls `f` for each index until it fails, here or elsewhere. What failed elsewhere is not an
+    /// error here.
     #[inline]
     fn each<E>(&self, range: Range<usize>, f: impl FnMut(usize) -> Result<(), E>) -> Result<(), E> {
         let all_is_well = |_: &usize| !self.0.load(Ordering::Relaxed);
@@ -153,9 +154,10 @@ impl Failed {
 /// The scratch of `lane` in a running loop.
 #[allow(clippy::mut_from_ref)]
 fn scratch_of<S: Send, I: Fn() -> S>(scratch: &Scratch<S, I>, lane: usize) -> &mut S {
-    // SAFETY: called from a loop's body with the lane that runs it, for the duration of one call of the body; the loop has
-    // exclusive use of `scratch`. No two threads are active as one lane, and a lane's id is handed on with Release and
-    // Acquire, so calls for one lane are ordered. A nested loop's body cannot get here with the same scratch, which the
-    // outer loop borrows mutably.
+    // SAFETY: called from a loop's body with the lane that runs it, for the duration of one call of
+    // the body; the loop has exclusive use of `scratch`. No two threads are active as one lane, and
+    // a lane's id is handed on with Release and Acquire, so calls for one lane are ordered. A
+    // nested loop's body cannot get here with the same scratch, which the outer loop borrows
+    // mutably.
     unsafe { scratch.lane(lane) }
 }

@@ -7,14 +7,16 @@ use crate::blocks::Blocks;
 use crate::partition::partition_range;
 use crate::slot::body::Flow;
 
-/// How a loop's range is cut into blocks. Sealed: [`Even`], [`Given`] and [`ByCost`] are all there are.
+/// How a loop's range is cut into blocks. Sealed: [`Even`], [`Given`] and [`ByCost`] are all there
+/// are.
 pub trait Cut: private::Cut {}
 
 /// Into blocks of the same size, but for one index.
 #[derive(Debug, Clone, Copy)]
 pub struct Even;
 
-/// At bounds that the caller keeps. See [`ParallelFor::partitions`](super::ParallelFor::partitions).
+/// At bounds that the caller keeps. See
+/// [`ParallelFor::partitions`](super::ParallelFor::partitions).
 #[derive(Debug, Clone, Copy)]
 pub struct Given<'b> {
     pub(super) bounds: &'b [usize],

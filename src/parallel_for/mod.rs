@@ -25,19 +25,19 @@ use crate::strategy;
 
 /// A loop over a range of indices: options first, then one call of a body, which runs it.
 ///
-/// The calling thread takes part, as lane 0, and returns when all is done; it waits for the blocks of
-/// this loop and for nothing else, and runs nothing else meanwhile. So it may hold a lock, and bodies
-/// may run loops.
+/// The calling thread takes part, as lane 0, and returns when all is done; it waits for the blocks
+/// of this loop and for nothing else, and runs nothing else meanwhile. So it may hold a lock, and
+/// bodies may run loops.
 ///
-/// The range is cut into `min(len / min_block_size, 4 * num_threads)` blocks whose sizes differ by at
-/// most one, larger ones first. A range body gets unions of adjacent blocks under
+/// The range is cut into `min(len / min_block_size, 4 * num_threads)` blocks whose sizes differ by
+/// at most one, larger ones first. A range body gets unions of adjacent blocks under
 /// [`Dispatch::Adaptive`], single blocks under the other strategies. With one thread, or fewer than
 /// `2 * min_block_size` indices, the body runs once on the caller, over the whole range.
 ///
 /// # Panics
 ///
-/// If a body panics, no lane begins another block; when all have left, the first panic goes on on the
-/// caller. The pool stays whole. A body that waits for one that has panicked waits for ever.
+/// If a body panics, no lane begins another block; when all have left, the first panic goes on on
+/// the caller. The pool stays whole. A body that waits for one that has panicked waits for ever.
 ///
 /// ```
 /// # let pool = conga::ThreadPool::new(2)?;
@@ -72,8 +72,8 @@ impl ThreadPool {
         self.parallel_for(0..x.len()).for_each_mut(x, f);
     }
 
-    /// Calls `f(c, chunk)` for every chunk of `len` elements; the last one may be shorter. Shorthand for
-    /// [`ParallelFor::for_each_chunk_mut`].
+    /// Calls `f(c, chunk)` for every chunk of `len` elements; the last one may be shorter.
+    /// Shorthand for [`ParallelFor::for_each_chunk_mut`].
     ///
     /// # Panics
     ///
@@ -107,7 +107,8 @@ impl ThreadPool {
 }
 
 impl<'p> ParallelFor<'p> {
-    /// A loop over `range` with the pool's defaults. A range that starts at or beyond its end is empty.
+    /// A loop over `range` with the pool's defaults. A range that starts at or beyond its end is
+    /// empty.
     #[inline]
     pub(crate) fn new(pool: &'p ThreadPool, range: Range<usize>) -> Self {
         ParallelFor {
@@ -121,8 +122,9 @@ impl<'p> ParallelFor<'p> {
     }
 
     /// Cuts the range at `bounds`, which start with the range's start, end with its end and do not
-    /// decrease, instead of evenly. A range body gets unions of adjacent whole parts; up to `4 * num_threads`
-    /// blocks of parts are made. `min_block_size` then only decides whether the loop runs on the caller alone.
+    /// decrease, instead of evenly. A range body gets unions of adjacent whole parts; up to `4 *
+    /// num_threads` blocks of parts are made. `min_block_size` then only decides whether the loop
+    /// runs on the caller alone.
     ///
     /// # Panics
     ///
@@ -132,12 +134,13 @@ impl<'p> ParallelFor<'p> {
         self.with_cut(Given { bounds })
     }
 
-    /// Cuts the range into at most `4 * num_threads` parts whose largest cost is as small as it can be,
-    /// instead of evenly: for rows of very different lengths. `cumulative(i)` is the cost of the
-    /// indices from 0, or any other fixed one, up to and including `i`; it must not decrease. Costs `O(parts · log(len) · log(total))`
-    /// and allocates: where the costs stay the same from loop to loop, keep the bounds that
-    /// [`ceres::partition_range_for_parallel_for`](crate::ceres::partition_range_for_parallel_for) gives, for
-    /// [`partitions`](Self::partitions).
+    /// Cuts the range into at most `4 * num_threads` parts whose largest cost is as small as it can
+    /// be, instead of evenly: for rows of very different lengths. `cumulative(i)` is the cost of
+    /// the indices from 0, or any other fixed one, up to and including `i`; it must not decrease.
+    /// Costs `O(parts · log(len) · log(total))` and allocates: where the costs stay the same from
+    /// loop to loop, keep the bounds that
+    /// [`ceres::partition_range_for_parallel_for`](crate::ceres::partition_range_for_parallel_for)
+    /// gives, for [`partitions`](Self::partitions).
     #[inline]
     pub fn cumulative_cost<F: Fn(usize) -> u64>(self, cumulative: F) -> ParallelFor<'p, ByCost<F>> {
         self.with_cut(ByCost { cumulative })
@@ -158,8 +161,8 @@ impl<'p> ParallelFor<'p> {
 
 impl<C> ParallelFor<'_, C> {
     /// How many lanes may be active at once, the caller's included; default: the pool's
-    /// [`num_threads`](ThreadPool::num_threads). Lane ids are below it. It may exceed the pool's: then as many
-    /// as there are take part. More than 1,048,575 counts as that.
+    /// [`num_threads`](ThreadPool::num_threads). Lane ids are below it. It may exceed the pool's:
+    /// then as many as there are take part. More than 1,048,575 counts as that.
     ///
     /// # Panics
     ///

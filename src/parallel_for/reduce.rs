@@ -12,16 +12,18 @@ use crate::slot::body::Flow;
 const STACK_BYTES: usize = 16 * 1024;
 
 impl ParallelFor<'_, Even> {
-    /// Reduces the range: `map` gives a partial result for each of `min(len / min_block_size, 256)` fixed blocks (at
-    /// least one; an empty range is mapped once), and `reduce` combines them from the first to the last, on the caller.
+    /// Reduces the range: `map` gives a partial result for each of `min(len / min_block_size, 256)`
+    /// fixed blocks (at least one; an empty range is mapped once), and `reduce` combines them from
+    /// the first to the last, on the caller.
     ///
-    /// The result has the same bits for every number of threads, one included, every strategy and every run: it
-    /// depends only on the range's length and `min_block_size`. Partials of more than 16 KiB in all
-    /// are allocated.
+    /// The result has the same bits for every number of threads, one included, every strategy and
+    /// every run: it depends only on the range's length and `min_block_size`. Partials of more than
+    /// 16 KiB in all are allocated.
     ///
     /// # Panics
     ///
-    /// As every loop does when `map` panics, or when `reduce` does; the partials made so far are dropped.
+    /// As every loop does when `map` panics, or when `reduce` does; the partials made so far are
+    /// dropped.
     pub fn map_reduce<T: Send>(
         self,
         map: impl Fn(Range<usize>) -> T + Sync,
@@ -59,7 +61,8 @@ impl ParallelFor<'_, Even> {
     }
 }
 
-/// With room for `N` partials in its frame: a frame for each size, so that a small reduction has a small one.
+/// With room for `N` partials in its frame: a frame for each size, so that a small reduction has a
+/// small one.
 #[inline(never)]
 fn on_stack<T: Send, const N: usize>(
     count: usize,
@@ -83,8 +86,8 @@ fn reduce_in<T: Send>(
     let places = DisjointSlice::new(partials);
     runner.run(0, blocks, |_, of| {
         for block in of {
-            // SAFETY: a loop gives each index to one call of its body, and nobody else uses the places
-            // before it is over.
+            // SAFETY: a loop gives each index to one call of its body, and nobody else uses the
+            // places before it is over.
             *unsafe { places.get_mut(block) } = Some(map(block));
         }
         Flow::GoOn

@@ -15,8 +15,8 @@ impl<C: Cut> ParallelFor<'_, C> {
         let x = DisjointSlice::new(x);
         self.for_each_range(|range| {
             let start = range.start;
-            // SAFETY: a loop gives each index to one call of its body, so ranges of different calls have
-            // no element in common; `x` is used for nothing else.
+            // SAFETY: a loop gives each index to one call of its body, so ranges of different calls
+            // have no element in common; `x` is used for nothing else.
             let elements = unsafe { x.slice_mut(range) };
             for (offset, element) in elements.iter_mut().enumerate() {
                 f(start + offset, element);
@@ -24,8 +24,8 @@ impl<C: Cut> ParallelFor<'_, C> {
         });
     }
 
-    /// Cuts the slice into chunks of `len` elements, the last of which may be shorter, and calls `f(c, chunk)`
-    /// once for every chunk of the loop's range, which counts chunks.
+    /// Cuts the slice into chunks of `len` elements, the last of which may be shorter, and calls
+    /// `f(c, chunk)` once for every chunk of the loop's range, which counts chunks.
     ///
     /// # Panics
     ///
@@ -47,19 +47,19 @@ impl<C: Cut> ParallelFor<'_, C> {
         let x = DisjointSlice::new(x);
         self.for_each(|c| {
             let end = x.len().min((c + 1).saturating_mul(len));
-            // SAFETY: chunks of different indices have no element in common, and a loop gives each index to
-            // one call of its body; `x` is used for nothing else.
+            // SAFETY: chunks of different indices have no element in common, and a loop gives each
+            // index to one call of its body; `x` is used for nothing else.
             f(c, unsafe { x.slice_mut(c * len..end) });
         });
     }
 
-    /// Calls `f(p, &mut x[bounds[p]..bounds[p + 1]])` once for every part of the loop's range, which counts
-    /// parts: residual blocks, rows of a sparse matrix.
+    /// Calls `f(p, &mut x[bounds[p]..bounds[p + 1]])` once for every part of the loop's range,
+    /// which counts parts: residual blocks, rows of a sparse matrix.
     ///
     /// # Panics
     ///
-    /// If the bounds decrease or go beyond the slice, which takes one look at each of them, or the range
-    /// goes beyond the parts.
+    /// If the bounds decrease or go beyond the slice, which takes one look at each of them, or the
+    /// range goes beyond the parts.
     #[inline]
     pub fn for_each_part_mut<T: Send>(
         self,
@@ -89,8 +89,9 @@ impl<C: Cut> ParallelFor<'_, C> {
         );
         let x = DisjointSlice::new(x);
         self.for_each(|p| {
-            // SAFETY: the bounds do not decrease, so parts of different indices have no element in common, and
-            // a loop gives each index to one call of its body; `x` is used for nothing else.
+            // SAFETY: the bounds do not decrease, so parts of different indices have no element in
+            // common, and a loop gives each index to one call of its body; `x` is used for nothing
+            // else.
             f(p, unsafe { x.slice_mut(bounds[p]..bounds[p + 1]) });
         });
     }

@@ -2,9 +2,9 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// A set of worker numbers, one bit each. Whoever takes a bit out, and nobody else, decides what that
-/// worker does next: the worker itself ([`withdraw`](IdleSet::withdraw)) or somebody who needs it
-/// ([`claim`](IdleSet::claim)).
+/// A set of worker numbers, one bit each. Whoever takes a bit out, and nobody else, decides what
+/// that worker does next: the worker itself ([`withdraw`](IdleSet::withdraw)) or somebody who needs
+/// it ([`claim`](IdleSet::claim)).
 ///
 /// The lowest number goes first. So the same few workers, with warm caches and the same lanes, are
 /// brought in time after time and the others sleep on: what a stack of sleepers is for, without its
@@ -23,7 +23,8 @@ impl IdleSet {
         }
     }
 
-    /// Puts `worker` in. It must not be in yet, and must look again for work after a `fence(SeqCst)`.
+    /// Puts `worker` in. It must not be in yet, and must look again for work after a
+    /// `fence(SeqCst)`.
     pub(crate) fn announce(&self, worker: usize) {
         let bit = 1 << (worker % 64);
         // Release: partner is the Acquire in `claim`, so that the claimer's call finds the worker's

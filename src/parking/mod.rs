@@ -1,8 +1,8 @@
 //! Sleeping and waking, without a lost wake-up and without a broadcast.
 //!
 //! Two things live here. [`Sleepers`] is where the pool's workers go when they have nothing to do;
-//! [`Waiters`] is where any thread waits for a [`ConcurrentQueue`](crate::ConcurrentQueue). Both stand
-//! on [`Parker`], the sleeping place of one thread, and know nothing of loops.
+//! [`Waiters`] is where any thread waits for a [`ConcurrentQueue`](crate::ConcurrentQueue). Both
+//! stand on [`Parker`], the sleeping place of one thread, and know nothing of loops.
 //!
 //! # A worker's states
 //!
@@ -13,19 +13,19 @@
 //! | parked | no | yes | the worker by `withdraw`, or somebody else by `claim` |
 //! | called | no | no | the worker, when it has taken its call |
 //!
-//! Taking the bit out of a set is one atomic operation, so each stay in a set is ended by exactly one
-//! side. A claimer then owes exactly one call: it writes the call word and, if the bit came from `parked`,
-//! gives the token. A worker whose `withdraw` fails knows that it was claimed and waits for that call.
-//! So no call is overwritten (the word is empty before the worker announces itself, and only the claimer
-//! of that stay writes it) and none is lost.
+//! Taking the bit out of a set is one atomic operation, so each stay in a set is ended by exactly
+//! one side. A claimer then owes exactly one call: it writes the call word and, if the bit came
+//! from `parked`, gives the token. A worker whose `withdraw` fails knows that it was claimed and
+//! waits for that call. So no call is overwritten (the word is empty before the worker announces
+//! itself, and only the claimer of that stay writes it) and none is lost.
 //!
 //! # Why no wake-up is lost
 //!
-//! A publisher makes work visible, puts a `fence(SeqCst)`, then looks for a bit in the sets. A worker
-//! sets its bit, puts a `fence(SeqCst)`, then looks for work. The two fences have one order. If the
-//! publisher's comes first, the worker's look sees the work; if the worker's comes first, the publisher
-//! sees the bit, unless another publisher has claimed it, and then the worker is up already and looks
-//! for work before it announces itself again. Loom checks this in `tests/loom`.
+//! A publisher makes work visible, puts a `fence(SeqCst)`, then looks for a bit in the sets. A
+//! worker sets its bit, puts a `fence(SeqCst)`, then looks for work. The two fences have one order.
+//! If the publisher's comes first, the worker's look sees the work; if the worker's comes first,
+//! the publisher sees the bit, unless another publisher has claimed it, and then the worker is up
+//! already and looks for work before it announces itself again. Loom checks this in `tests/loom`.
 
 mod idle;
 mod parker;

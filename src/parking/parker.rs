@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-/// One sleeping place. A token given before the sleep makes the sleep return at once; tokens do not add up.
+/// One sleeping place. A token given before the sleep makes the sleep return at once; tokens do not
+/// add up.
 ///
-/// What happened before [`unpark`](Parker::unpark) is visible after the [`park`](Parker::park) that took its token.
+/// What happened before [`unpark`](Parker::unpark) is visible after the [`park`](Parker::park) that
+/// took its token.
 pub(crate) struct Parker {
     imp: imp::Parker,
 }
@@ -45,9 +47,10 @@ mod imp {
         unparker: Unparker,
     }
 
-    // SAFETY: crossbeam's `Parker` is `Send` but not `Sync`, so that no two threads sleep in one; its
-    // state is atomics, a mutex and a condition variable behind an `Arc`, so that two sleepers would
-    // lose a token, not memory. The slot and the worker that own a `Parker` let one thread sleep in it.
+    // SAFETY: crossbeam's `Parker` is `Send` but not `Sync`, so that no two threads sleep in one;
+    // its state is atomics, a mutex and a condition variable behind an `Arc`, so that two sleepers
+    // would lose a token, not memory. The slot and the worker that own a `Parker` let one thread
+    // sleep in it.
     unsafe impl Sync for Parker {}
 
     impl Parker {

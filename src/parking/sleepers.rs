@@ -13,7 +13,8 @@ use crate::segments::Segments;
 use crate::sync::atomic::{fence, AtomicU32, AtomicUsize, Ordering};
 use crate::sync::{spin_loop, yield_now};
 
-/// What a sleeper is called for. The meaning is the caller's and the sleeper's affair, but for one value.
+/// What a sleeper is called for. The meaning is the caller's and the sleeper's affair, but for one
+/// value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call(NonZeroU32);
 
@@ -63,7 +64,8 @@ impl Default for Place {
     }
 }
 
-/// The places of all workers, and who of them is idle. See the [module page](super) for the protocol.
+/// The places of all workers, and who of them is idle. See the [module page](super) for the
+/// protocol.
 pub(crate) struct Sleepers {
     places: Segments<CachePadded<Place>>,
     /// How many workers there are: numbers below this may be in the sets.
@@ -89,20 +91,22 @@ impl Sleepers {
     /// How many workers there are.
     #[inline]
     pub(crate) fn workers(&self) -> usize {
-        // Acquire: partner is the Release in `admit`, so that the places of all numbers below are there.
+        // Acquire: partner is the Release in `admit`, so that the places of all numbers below are
+        // there.
         self.workers.load(Ordering::Acquire)
     }
 
-    /// Makes the place of one more worker and returns its number, which it may use from now on. Calls of
-    /// `prepare` and [`admit`](Self::admit) must not overlap: the pool grows under a lock.
+    /// Makes the place of one more worker and returns its number, which it may use from now on.
+    /// Calls of `prepare` and [`admit`](Self::admit) must not overlap: the pool grows under a lock.
     pub(crate) fn prepare(&self) -> usize {
         let worker = self.workers.load(Ordering::Relaxed);
         self.places.get_or_make(worker);
         worker
     }
 
-    /// Counts the worker that was prepared, once it exists. Who published work before may have missed it,
-    /// idle as it may be already: the caller puts a `fence(SeqCst)` after this and looks for work in its stead.
+    /// Counts the worker that was prepared, once it exists. Who published work before may have
+    /// missed it, idle as it may be already: the caller puts a `fence(SeqCst)` after this and looks
+    /// for work in its stead.
     pub(crate) fn admit(&self, worker: usize) {
         // Release: partner is the Acquire in `workers`.
         self.workers.store(worker + 1, Ordering::Release);
@@ -131,8 +135,8 @@ impl Sleepers {
         }
     }
 
-    /// Waits, as worker `me`, until called: spins for at most `spin` where a processor is free for it,
-    /// then sleeps. `work_in_sight` is asked after each announcement.
+    /// Waits, as worker `me`, until called: spins for at most `spin` where a processor is free for
+    /// it, then sleeps. `work_in_sight` is asked after each announcement.
     pub(crate) fn wait(
         &self,
         me: usize,
@@ -184,7 +188,8 @@ impl Sleepers {
         workers.saturating_sub(self.parked.len(workers))
     }
 
-    /// Polls the call word, a line that only a claimer writes, until it is filled or `limit` is over.
+    /// Polls the call word, a line that only a claimer writes, until it is filled or `limit` is
+    /// over.
     #[cfg(not(loom))]
     fn spin(&self, me: usize, limit: Duration) {
         let call = &self.place(me).call;
@@ -202,7 +207,8 @@ impl Sleepers {
         }
     }
 
-    /// A model's spin is one look: whether it ends by a call or by the clock, both ways are explored.
+    /// A model's spin is one look: whether it ends by a call or by the clock, both ways are
+    /// explored.
     #[cfg(loom)]
     fn spin(&self, _: usize, _: Duration) {
         yield_now();
@@ -238,7 +244,8 @@ impl Sleepers {
     /// Takes the call, if it is there.
     fn called(&self, me: usize) -> Option<NonZeroU32> {
         let word = &self.place(me).call;
-        // Acquire: partner is the Release in `tell`; what the call is about is visible to the worker.
+        // Acquire: partner is the Release in `tell`; what the call is about is visible to the
+        // worker.
         let call = NonZeroU32::new(word.load(Ordering::Acquire))?;
         // Relaxed: the next claimer finds it empty through the worker's next `announce`.
         word.store(0, Ordering::Relaxed);

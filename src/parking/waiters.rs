@@ -6,10 +6,10 @@ use crate::sync::{lock, Condvar, Mutex};
 /// An event count: whoever waits announces itself and looks again before it sleeps; whoever makes
 /// something happen looks for waiters afterwards, and pays a lock only if there are any.
 ///
-/// The waiter counts itself in, puts a `fence(SeqCst)`, then asks its condition under the lock. The other side
-/// makes the condition true, puts a `fence(SeqCst)`, then reads the count. One of the two sees the other.
-/// If it is the notifier, it takes the lock before it notifies, so it cannot slip in between the
-/// waiter's question and its sleep.
+/// The waiter counts itself in, puts a `fence(SeqCst)`, then asks its condition under the lock. The
+/// other side makes the condition true, puts a `fence(SeqCst)`, then reads the count. One of the
+/// two sees the other. If it is the notifier, it takes the lock before it notifies, so it cannot
+/// slip in between the waiter's question and its sleep.
 pub(crate) struct Waiters {
     waiting: AtomicUsize,
     lock: Mutex<()>,
@@ -25,7 +25,8 @@ impl Waiters {
         }
     }
 
-    /// Blocks until `ready` gives a value. `ready` runs under a lock: it must be short and must not wait.
+    /// Blocks until `ready` gives a value. `ready` runs under a lock: it must be short and must not
+    /// wait.
     pub(crate) fn wait_for<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
         let mut guard = lock(&self.lock);
         self.waiting.fetch_add(1, Ordering::Relaxed);

@@ -24,8 +24,8 @@ pub(crate) fn pin_current_thread(n: usize) {
     let mut one: libc::cpu_set_t = unsafe { zeroed() };
     // SAFETY: the number came from a set of the same size.
     unsafe { libc::CPU_SET(processor, &mut one) };
-    // SAFETY: 0 is the calling thread; the set is live and of the size given. A refusal leaves the thread
-    // where it may run anyway.
+    // SAFETY: 0 is the calling thread; the set is live and of the size given. A refusal leaves the
+    // thread where it may run anyway.
     unsafe { libc::sched_setaffinity(0, SIZE, &one) };
 }
 

@@ -62,9 +62,9 @@ impl ThreadPoolBuilder {
         }
     }
 
-    /// How many lanes a loop may have: the caller and `num_threads - 1` workers. 0, the default, means as
-    /// many as there are processors for this process (`num_cpus::get()`, which honours affinity
-    /// and the cgroup's quota). At most 65,536.
+    /// How many lanes a loop may have: the caller and `num_threads - 1` workers. 0, the default,
+    /// means as many as there are processors for this process (`num_cpus::get()`, which honours
+    /// affinity and the cgroup's quota). At most 65,536.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.config.lanes = num_threads;
         self
@@ -83,8 +83,8 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Whether worker `w` stays on the `w + 1`-th of the processors that the process may use, counted
-    /// round. Default: no. Where the system cannot do it, nothing happens.
+    /// Whether worker `w` stays on the `w + 1`-th of the processors that the process may use,
+    /// counted round. Default: no. Where the system cannot do it, nothing happens.
     pub fn pin(mut self, pin: bool) -> Self {
         self.config.pin = pin;
         self
@@ -102,22 +102,23 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Is called by each worker, with its number, before it does anything else. Its panic is treated
-    /// as that of a task.
+    /// Is called by each worker, with its number, before it does anything else. Its panic is
+    /// treated as that of a task.
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_start = Some(Box::new(handler));
         self
     }
 
-    /// Is called by each worker, with its number, when it ends. Its panic is treated as that of a task.
+    /// Is called by each worker, with its number, when it ends. Its panic is treated as that of a
+    /// task.
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.on_exit = Some(Box::new(handler));
         self
     }
 
-    /// Gets the payload of each panic of a task of [`ThreadPool::add_task`]. Without a handler such a panic
-    /// aborts the process, since nobody waits for a task who could be told. A panic of the handler
-    /// aborts, too. (A panic in a loop reaches the loop's caller.)
+    /// Gets the payload of each panic of a task of [`ThreadPool::add_task`]. Without a handler such
+    /// a panic aborts the process, since nobody waits for a task who could be told. A panic of the
+    /// handler aborts, too. (A panic in a loop reaches the loop's caller.)
     pub fn panic_handler(
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -126,8 +127,8 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Makes the pool and starts its workers. Where the system refuses a thread the pool has those it
-    /// got, none included: [`ThreadPool::num_threads`] tells how many lanes there are.
+    /// Makes the pool and starts its workers. Where the system refuses a thread the pool has those
+    /// it got, none included: [`ThreadPool::num_threads`] tells how many lanes there are.
     ///
     /// # Errors
     ///

@@ -67,8 +67,8 @@ impl Shared {
         }
     }
 
-    /// Calls one idle worker to the slot. If there is none, the slot is marked, so that the next worker that
-    /// becomes idle comes.
+    /// Calls one idle worker to the slot. If there is none, the slot is marked, so that the next
+    /// worker that becomes idle comes.
     pub(crate) fn invite(&self, place: &Place, counts: &Counts) {
         let &Place::Board(index) = place else {
             return self.post(place, 1, counts);
@@ -84,13 +84,13 @@ impl Shared {
         counts.wake_ups.add(1);
     }
 
-    /// Puts up to `places` places in the slot's chain into the queue, each with a call. What is left over of
-    /// an earlier loop counts, because it leads to the same slot: so the queue never holds more places of a slot
-    /// than one loop asks for, however late the workers come.
+    /// Puts up to `places` places in the slot's chain into the queue, each with a call. What is
+    /// left over of an earlier loop counts, because it leads to the same slot: so the queue never
+    /// holds more places of a slot than one loop asks for, however late the workers come.
     pub(crate) fn post(&self, place: &Place, places: u32, counts: &Counts) {
         if self.workers() == 0 {
-            // Nothing is queued that nobody would take out. A worker that is started meanwhile sees the mark, or
-            // has announced itself before.
+            // Nothing is queued that nobody would take out. A worker that is started meanwhile sees
+            // the mark, or has announced itself before.
             if let &Place::Board(index) = place {
                 self.board.mark(index);
                 if self.sleepers.call_one(Calls::to_slot(index)) {

@@ -7,7 +7,8 @@ use super::builder::{default_lanes, ThreadPoolBuilder};
 use super::{ThreadPool, MAX_THREADS};
 use crate::tuning;
 
-/// Not a `OnceLock`: a fork while another thread fills one would leave it locked in the child for good.
+/// Not a `OnceLock`: a fork while another thread fills one would leave it locked in the child for
+/// good.
 static GLOBAL: AtomicPtr<ThreadPool> = AtomicPtr::new(std::ptr::null_mut());
 
 pub(super) fn global() -> &'static ThreadPool {
@@ -16,7 +17,8 @@ pub(super) fn global() -> &'static ThreadPool {
     if pool.is_null() {
         pool = make();
     }
-    // SAFETY: not null, so it came from `Box::into_raw` in `make`; it is never freed or written to again.
+    // SAFETY: not null, so it came from `Box::into_raw` in `make`; it is never freed or written to
+    // again.
     unsafe { &*pool }
 }
 
@@ -62,8 +64,8 @@ fn make() -> *mut ThreadPool {
     }
 }
 
-/// The whole number in the environment's `name`. What is not one in `range` is complained of and counts as unset; so does
-/// an empty value, without a complaint.
+/// The whole number in the environment's `name`. What is not one in `range` is complained of and
+/// counts as unset; so does an empty value, without a complaint.
 fn setting(
     name: &str,
     range: std::ops::RangeInclusive<usize>,

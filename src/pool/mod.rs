@@ -46,8 +46,8 @@ pub(crate) const MAX_THREADS: usize = if cfg!(loom) { 64 } else { 1 << 16 };
 /// Parked worker threads that take part in loops and run tasks.
 ///
 /// A pool of `n` threads counts *lanes*: the thread that calls a loop is one, so there are `n - 1`
-/// workers, and a pool of one starts no thread. Any number of threads may use a pool at once, and loops
-/// may be nested to any depth: no loop waits for another one, and none takes extra threads.
+/// workers, and a pool of one starts no thread. Any number of threads may use a pool at once, and
+/// loops may be nested to any depth: no loop waits for another one, and none takes extra threads.
 ///
 /// ```
 /// let pool = conga::ThreadPool::new(4)?;
@@ -61,17 +61,17 @@ pub(crate) const MAX_THREADS: usize = if cfg!(loom) { 64 } else { 1 << 16 };
 /// Dropping the pool lets the workers finish what is queued, and joins them; dropped on one of its
 /// own workers it leaves them to end by themselves.
 ///
-/// After `fork()` the child's first use of a pool gives it new workers. The parent's are not there, and
-/// what the parent had queued is left to the parent. A child that was forked *inside* a body or task may only
-/// call `exec` or `_exit`.
+/// After `fork()` the child's first use of a pool gives it new workers. The parent's are not there,
+/// and what the parent had queued is left to the parent. A child that was forked *inside* a body or
+/// task may only call `exec` or `_exit`.
 pub struct ThreadPool {
     /// From `Arc::into_raw`. Replaced only in a forked child; what was there before is never freed.
     shared: AtomicPtr<Shared>,
 }
 
 impl ThreadPool {
-    /// A pool of `num_threads` lanes: the caller and `num_threads - 1` workers. 0 means as many as there are
-    /// processors for this process. See [`ThreadPoolBuilder`] for more.
+    /// A pool of `num_threads` lanes: the caller and `num_threads - 1` workers. 0 means as many as
+    /// there are processors for this process. See [`ThreadPoolBuilder`] for more.
     ///
     /// # Errors
     ///
@@ -86,10 +86,10 @@ impl ThreadPool {
         ThreadPoolBuilder::new()
     }
 
-    /// The pool that the whole program shares, made when it is first asked for: `CONGA_NUM_THREADS` lanes,
-    /// or as many as there are processors; its workers spin for `CONGA_SPIN_US` microseconds (0 to 200)
-    /// before they sleep. A value that makes no sense is reported once on standard error and ignored. Its
-    /// workers are never joined, and nothing is destroyed when the program ends.
+    /// The pool that the whole program shares, made when it is first asked for: `CONGA_NUM_THREADS`
+    /// lanes, or as many as there are processors; its workers spin for `CONGA_SPIN_US` microseconds
+    /// (0 to 200) before they sleep. A value that makes no sense is reported once on standard error
+    /// and ignored. Its workers are never joined, and nothing is destroyed when the program ends.
     pub fn global() -> &'static ThreadPool {
         global::global()
     }
@@ -100,25 +100,27 @@ impl ThreadPool {
         }
     }
 
-    /// How many lanes a loop can have: the caller and the workers that there are. Less than what was asked for
-    /// where the system has refused a thread.
+    /// How many lanes a loop can have: the caller and the workers that there are. Less than what
+    /// was asked for where the system has refused a thread.
     pub fn num_threads(&self) -> usize {
         self.shared().workers() + 1
     }
 
-    /// Starts workers until a loop can have `lanes` lanes, at most 65,536; never stops one. Returns how many
-    /// it can have now: fewer where the system refuses a thread. Loops may be running meanwhile.
+    /// Starts workers until a loop can have `lanes` lanes, at most 65,536; never stops one. Returns
+    /// how many it can have now: fewer where the system refuses a thread. Loops may be running
+    /// meanwhile.
     pub fn ensure_threads(&self, lanes: usize) -> usize {
         self.shared_arc()
             .grow(lanes.saturating_sub(1), worker::main);
         self.num_threads()
     }
 
-    /// Runs `task` on a worker, some time. Tasks start in the order in which they were added. Without
-    /// workers the task runs at once, on the caller. A task that panics goes to the
+    /// Runs `task` on a worker, some time. Tasks start in the order in which they were added.
+    /// Without workers the task runs at once, on the caller. A task that panics goes to the
     /// [`panic_handler`](ThreadPoolBuilder::panic_handler), or aborts the process.
     ///
-    /// A task may add tasks and run loops. Dropping the pool runs what is queued; a forked child forgets it.
+    /// A task may add tasks and run loops. Dropping the pool runs what is queued; a forked child
+    /// forgets it.
     pub fn add_task(&self, task: impl FnOnce() + Send + 'static) {
         if self.shared().workers() == 0 {
             self.shared().run_task(task);
@@ -132,8 +134,8 @@ impl ThreadPool {
         self.shared().submit(Task::Run(task), None);
     }
 
-    /// Sends the workers that spin to sleep: a program that knows it has no loop for a while saves their time.
-    /// They come back at the next loop that calls them.
+    /// Sends the workers that spin to sleep: a program that knows it has no loop for a while saves
+    /// their time. They come back at the next loop that calls them.
     pub fn park_now(&self) {
         self.shared().sleepers.park_spinners();
     }
@@ -153,8 +155,8 @@ impl ThreadPool {
     pub(crate) fn shared(&self) -> &Shared {
         // Acquire: partner is the Release in `rebuild`.
         let shared = self.shared.load(Ordering::Acquire);
-        // SAFETY: the pointer came from `Arc::into_raw`, and that count is given back only in `drop`; what a
-        // rebuild replaces is leaked.
+        // SAFETY: the pointer came from `Arc::into_raw`, and that count is given back only in
+        // `drop`; what a rebuild replaces is leaked.
         let shared = unsafe { &*shared };
         if shared.generation == fork::generation() {
             shared
@@ -169,7 +171,8 @@ impl ThreadPool {
         let workers = parents.workers();
         let new = Arc::into_raw(Shared::new(Arc::clone(&parents.config))).cast_mut();
         let old = std::ptr::from_ref(parents).cast_mut();
-        // Release: partner is the Acquire in `shared`; Acquire: the same, where another thread was first.
+        // Release: partner is the Acquire in `shared`; Acquire: the same, where another thread was
+        // first.
         match self
             .shared
             .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
@@ -197,8 +200,8 @@ impl Drop for ThreadPool {
         if shared.generation == fork::generation() {
             shared.close();
         } else {
-            // The parent's, in a forked child that never used it: its threads are not here to be joined and
-            // its locks may be taken.
+            // The parent's, in a forked child that never used it: its threads are not here to be
+            // joined and its locks may be taken.
             mem::forget(shared);
         }
     }

@@ -6,12 +6,12 @@ use super::fork::count_forks;
 
 static PROCESSORS: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of processors, asked for once: affinity and the cgroup's quota count. From the first call
-/// on forks are counted.
+/// The number of processors, asked for once: affinity and the cgroup's quota count. From the first
+/// call on forks are counted.
 pub(crate) fn processors() -> usize {
     if PROCESSORS.load(Ordering::Relaxed) == 0 {
-        // First, so that a fork on another thread waits for the answer: it is made behind a lock, which a
-        // child could find taken for good.
+        // First, so that a fork on another thread waits for the answer: it is made behind a lock,
+        // which a child could find taken for good.
         count_forks(ask);
         ask();
     }

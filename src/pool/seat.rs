@@ -7,8 +7,8 @@ use super::chain::Place;
 use super::shared::Shared;
 use crate::slot::Slot;
 
-/// The slot that this thread used last. It keeps it for its next loop in the same pool, which then opens
-/// without an atomic read-modify-write, in memory that is warm.
+/// The slot that this thread used last. It keeps it for its next loop in the same pool, which then
+/// opens without an atomic read-modify-write, in memory that is warm.
 struct Kept {
     pool: u64,
     index: usize,
@@ -36,7 +36,8 @@ pub(crate) struct Seat<'a> {
 }
 
 impl<'a> Seat<'a> {
-    /// A slot of `shared`: the one this thread keeps, a free one of the board, or a new one beside it.
+    /// A slot of `shared`: the one this thread keeps, a free one of the board, or a new one beside
+    /// it.
     #[inline]
     pub(crate) fn take(shared: &'a Shared) -> Self {
         // Without the thread-local, in a thread that is ending, slots are taken and not kept.
@@ -89,7 +90,8 @@ impl Drop for Seat<'_> {
     fn drop(&mut self) {
         match self.kept.take() {
             Some(kept) => {
-                // A nested loop may have left its slot here meanwhile: one of the two is given back.
+                // A nested loop may have left its slot here meanwhile: one of the two is given
+                // back.
                 let _ = KEPT.try_with(|cell| drop(cell.replace(Some(kept))));
             }
             None => self

@@ -32,7 +32,8 @@ pub(crate) struct Shared {
     pub(crate) queue: ConcurrentQueue<Task>,
     /// What each worker counts.
     pub(crate) worker_counts: Segments<CachePadded<Counts>>,
-    /// What threads count that own neither a slot nor a worker's number: shared, so never on a loop's path.
+    /// What threads count that own neither a slot nor a worker's number: shared, so never on a
+    /// loop's path.
     outside: Mutex<Stats>,
     crew: Mutex<Crew>,
     closing: AtomicBool,
@@ -77,7 +78,8 @@ impl Shared {
         self.sleepers.workers()
     }
 
-    /// Starts workers until there are `workers`, or the system refuses one. `life` is what each does.
+    /// Starts workers until there are `workers`, or the system refuses one. `life` is what each
+    /// does.
     pub(crate) fn grow(self: &Arc<Self>, workers: usize, life: fn(&Shared, usize)) {
         let mut crew = self
             .crew
@@ -155,7 +157,8 @@ impl Shared {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// Lets the workers end when the queue is empty, and waits for them, unless this is one of them.
+    /// Lets the workers end when the queue is empty, and waits for them, unless this is one of
+    /// them.
     pub(crate) fn close(&self) {
         // Release: partner is the Acquire in `is_closing`.
         self.closing.store(true, Ordering::Release);

@@ -1,10 +1,10 @@
 //! `Thread`: a worker's thread, of the standard library or, in a forked child, of the system.
 //!
-//! A thread of the standard library takes a lock of the library when it starts and when it ends, for the list of
-//! guard pages. A fork in the moment when any thread of the parent holds it leaves it taken in the child for
-//! good, and no such thread ever starts there. So in a child the system's threads are used as they are.
-//! They lack what the library adds: a message when the stack overflows, and the name that
-//! `std::thread::current()` tells.
+//! A thread of the standard library takes a lock of the library when it starts and when it ends,
+//! for the list of guard pages. A fork in the moment when any thread of the parent holds it leaves
+//! it taken in the child for good, and no such thread ever starts there. So in a child the system's
+//! threads are used as they are. They lack what the library adds: a message when the stack
+//! overflows, and the name that `std::thread::current()` tells.
 
 use std::io;
 #[cfg(not(loom))]
@@ -81,7 +81,8 @@ mod system {
     unsafe impl Send for Thread {}
 
     extern "C" fn begin(life: *mut c_void) -> *mut c_void {
-        // SAFETY: the pointer came from `Box::into_raw` in `start`, which gave it to this thread alone.
+        // SAFETY: the pointer came from `Box::into_raw` in `start`, which gave it to this thread
+        // alone.
         let life = unsafe { Box::from_raw(life.cast::<Life>()) };
         life();
         ptr::null_mut()
@@ -98,7 +99,8 @@ mod system {
             // SAFETY: they have been initialised.
             let sized = unsafe { libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), bytes) };
             let started = check(sized).and_then(|()| Self::start_with(attributes.as_ptr(), life));
-            // SAFETY: they have been initialised and are not used any more. It has no error to report.
+            // SAFETY: they have been initialised and are not used any more. It has no error to
+            // report.
             unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
             started
         }
@@ -106,7 +108,8 @@ mod system {
         fn start_with(attributes: *const libc::pthread_attr_t, life: Life) -> io::Result<Self> {
             let life = Box::into_raw(Box::new(life));
             let mut thread = MaybeUninit::uninit();
-            // SAFETY: `start` has initialised the attributes; `begin` takes over the box if this succeeds.
+            // SAFETY: `start` has initialised the attributes; `begin` takes over the box if this
+            // succeeds.
             let error = unsafe {
                 libc::pthread_create(thread.as_mut_ptr(), attributes, begin, life.cast())
             };
@@ -121,13 +124,14 @@ mod system {
         pub(super) fn is_current(&self) -> bool {
             // SAFETY: always possible.
             let here = unsafe { libc::pthread_self() };
-            // SAFETY: this thread has been neither joined nor detached, so its name is still its own.
+            // SAFETY: this thread has been neither joined nor detached, so its name is still its
+            // own.
             unsafe { libc::pthread_equal(self.0, here) != 0 }
         }
 
         pub(super) fn join(self) {
-            // SAFETY: it has been neither joined nor detached, is not the calling one, and is forgotten now.
-            // There is no error that can happen.
+            // SAFETY: it has been neither joined nor detached, is not the calling one, and is
+            // forgotten now. There is no error that can happen.
             unsafe { libc::pthread_join(self.0, ptr::null_mut()) };
             mem::forget(self);
         }

@@ -42,7 +42,8 @@ impl Worker<'_> {
 
     /// Works until the pool closes and nothing is left.
     fn work(&self) {
-        // A worker that has done something may soon be wanted again; one that has not sleeps at once.
+        // A worker that has done something may soon be wanted again; one that has not sleeps at
+        // once.
         let mut useful = false;
         loop {
             while self.look_around() {
@@ -82,8 +83,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Does one thing that nobody called this worker for: a loop that marked itself, because somebody waits for
-    /// it, or the oldest task.
+    /// Does one thing that nobody called this worker for: a loop that marked itself, because
+    /// somebody waits for it, or the oldest task.
     fn look_around(&self) -> bool {
         self.visit_a_marked_slot() || self.take_a_task()
     }

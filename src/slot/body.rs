@@ -46,8 +46,8 @@ impl Body {
             lane: usize,
             indices: Range<usize>,
         ) -> Flow {
-            // SAFETY: the pointer is aligned, not null and points to a live `F`, which nobody writes to: it
-            // was made from a `&F` that the caller of this keeps borrowed.
+            // SAFETY: the pointer is aligned, not null and points to a live `F`, which nobody
+            // writes to: it was made from a `&F` that the caller of this keeps borrowed.
             let f = unsafe { &*data.cast::<F>() };
             f(lane, indices)
         }
@@ -64,8 +64,8 @@ impl Body {
         self.blocks.count()
     }
 
-    /// The blocks in `units` of a loop that is claimed in `of` units: single blocks where the numbers
-    /// agree; else groups of adjacent blocks, the last block alone.
+    /// The blocks in `units` of a loop that is claimed in `of` units: single blocks where the
+    /// numbers agree; else groups of adjacent blocks, the last block alone.
     pub(crate) fn blocks_of(&self, units: Range<usize>, of: usize) -> Range<usize> {
         let blocks = self.blocks();
         if of == blocks {
@@ -91,8 +91,8 @@ impl Body {
     pub(crate) unsafe fn run(&self, lane: usize, blocks: Range<usize>) -> Flow {
         let span = self.blocks.span(blocks);
         let indices = self.start + span.start..self.start + span.end;
-        // SAFETY: `data` is the address of the `F` that `call` was instantiated for, and the caller of `run`
-        // keeps it borrowed.
+        // SAFETY: `data` is the address of the `F` that `call` was instantiated for, and the caller
+        // of `run` keeps it borrowed.
         unsafe { (self.call)(self.data, lane, indices) }
     }
 }

@@ -22,8 +22,8 @@ impl Bringing {
 }
 
 impl Slot {
-    /// Whether this lane, which has claimed its first units, should bring in the next one: fewer than all
-    /// lanes have been asked for, and something is left.
+    /// Whether this lane, which has claimed its first units, should bring in the next one: fewer
+    /// than all lanes have been asked for, and something is left.
     pub(crate) fn wants_more(&self, stay: &Stay) -> bool {
         match stay.shape.claims {
             Claims::InLine { chain } => chain && stay.lane + 1 < stay.shape.lanes && self.is_open(),
@@ -39,8 +39,8 @@ impl Slot {
 
     /// Counts one more task in the queue that names this slot, unless `most` are there.
     pub(crate) fn post(&self, most: u32) -> bool {
-        // Partner: the fence in `unpost`. Either the one who took a left-over task sees this loop, or this
-        // sees that the task is gone.
+        // Partner: the fence in `unpost`. Either the one who took a left-over task sees this loop,
+        // or this sees that the task is gone.
         fence(Ordering::SeqCst);
         let posted = &self.bringing.posted;
         posted

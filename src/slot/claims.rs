@@ -7,12 +7,14 @@ use super::shape::{Claims, Shape};
 use super::{Slot, Stay};
 use crate::slot::door::Epoch;
 
-/// Units of a loop that nobody else has. Running or dropping them without counting would hang the loop.
+/// Units of a loop that nobody else has. Running or dropping them without counting would hang the
+/// loop.
 #[must_use]
 pub(crate) struct Claim(pub(super) Range<usize>);
 
 impl Slot {
-    /// Shares out what the caller has not claimed, unless that has been done. `None`: the loop is used up or over.
+    /// Shares out what the caller has not claimed, unless that has been done. `None`: the loop is
+    /// used up or over.
     pub(super) fn cut(&self, epoch: Epoch, shape: Shape, runs: usize) -> Option<usize> {
         let mut word = self.door.look_again();
         loop {
@@ -31,7 +33,8 @@ impl Slot {
         }
     }
 
-    /// The next units for this lane: of its own run, then of the others in a ring. `None`: nothing is left.
+    /// The next units for this lane: of its own run, then of the others in a ring. `None`: nothing
+    /// is left.
     #[inline]
     pub(crate) fn claim(&self, stay: &mut Stay) -> Option<Claim> {
         match stay.shape.claims {
@@ -77,14 +80,15 @@ impl Slot {
         }
         let word = self.door.look_again();
         if word.epoch() == stay.epoch && !word.is_shut() {
-            // Nobody enters for nothing any more. Where this fails, the loop is over or another was first.
+            // Nobody enters for nothing any more. Where this fails, the loop is over or another was
+            // first.
             let _ = self.door.exchange(word, Word::shut(stay.epoch));
         }
         None
     }
 
-    /// The caller's claim while it is alone: no more than one run at a time, so that a worker that comes
-    /// later finds its own run whole. `Err`: where a worker has cut the loop.
+    /// The caller's claim while it is alone: no more than one run at a time, so that a worker that
+    /// comes later finds its own run whole. `Err`: where a worker has cut the loop.
     fn claim_uncut(&self, stay: &Stay, runs: usize) -> Result<Option<Claim>, usize> {
         let shape = stay.shape;
         let mut word = self.door.look_again();

@@ -29,9 +29,9 @@ pub(crate) const MAX_UNITS_IN_LINE: usize = POSITION_END as usize - 1;
 /// Most units of a loop with runs.
 pub(crate) const MAX_UNITS_IN_RUNS: usize = 1 << (HALF_BITS - 1);
 
-/// Number of a slot's loop, modulo 2^42: at 50 ns a loop the numbers come round after two and a half days.
-/// What a compare-and-swap rests on is only that they do not come round to the same value while one
-/// thread is between a load and the compare-and-swap that follows it.
+/// Number of a slot's loop, modulo 2^42: at 50 ns a loop the numbers come round after two and a
+/// half days. What a compare-and-swap rests on is only that they do not come round to the same
+/// value while one thread is between a load and the compare-and-swap that follows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Epoch(u64);
 
@@ -51,7 +51,8 @@ impl Epoch {
         self.0 & ((1 << bits) - 1)
     }
 
-    /// Whether this is the loop after `other` or a later one, for epochs less than half a turn apart.
+    /// Whether this is the loop after `other` or a later one, for epochs less than half a turn
+    /// apart.
     pub(crate) fn is_after(self, other: Epoch) -> bool {
         let distance = self.0.wrapping_sub(other.0) % EPOCHS;
         distance != 0 && distance < EPOCHS / 2
@@ -105,7 +106,8 @@ impl Word {
         Epoch(self.0 >> POSITION_BITS)
     }
 
-    /// Whether the word itself says that nothing is left. A cut loop may be used up without saying so.
+    /// Whether the word itself says that nothing is left. A cut loop may be used up without saying
+    /// so.
     pub(crate) fn is_shut(self) -> bool {
         self.0 & POSITION_END == POSITION_END
     }
@@ -142,8 +144,8 @@ impl Door {
     /// The current word. What the owner wrote before it opened this loop is visible afterwards.
     #[inline]
     pub(crate) fn look(&self) -> Word {
-        // Acquire: partner is the Release in `open`. The compare-and-swaps in between do not break its
-        // release sequence.
+        // Acquire: partner is the Release in `open`. The compare-and-swaps in between do not break
+        // its release sequence.
         Word(self.0.load(Ordering::Acquire))
     }
 
@@ -153,15 +155,16 @@ impl Door {
         Word(self.0.load(Ordering::Relaxed))
     }
 
-    /// The owner opens the next loop: a plain store, because nobody changes the word of a loop that is over.
+    /// The owner opens the next loop: a plain store, because nobody changes the word of a loop that
+    /// is over.
     #[inline]
     pub(crate) fn open(&self, word: Word) {
         // Release: partner is the Acquire in `look`.
         if cfg!(not(loom)) {
             self.0.store(word.0, Ordering::Release);
         } else {
-            // Loom does not order a store after another thread's compare-and-swap that came before it, as the
-            // language does, but a swap.
+            // Loom does not order a store after another thread's compare-and-swap that came before
+            // it, as the language does, but a swap.
             self.0.swap(word.0, Ordering::Release);
         }
     }
@@ -169,8 +172,8 @@ impl Door {
     /// Replaces `from` by `to`, if the word is still `from`; else says what it is.
     #[inline]
     pub(crate) fn exchange(&self, from: Word, to: Word) -> Result<(), Word> {
-        // Relaxed: claims are told apart by the order of changes to this one word. Whoever goes by the
-        // word that was read here has acquired this epoch's opening before.
+        // Relaxed: claims are told apart by the order of changes to this one word. Whoever goes by
+        // the word that was read here has acquired this epoch's opening before.
         let swap = self
             .0
             .compare_exchange(from.0, to.0, Ordering::Relaxed, Ordering::Relaxed);

@@ -6,14 +6,14 @@ use crate::sync::{spin_loop, yield_now};
 use crate::tuning::{WAIT_PAUSES, WAIT_YIELDS};
 
 /// A balance of units that others claimed: they subtract what they have finished, the caller adds
-/// what it did not claim itself, once, when nothing is left to claim. Before the caller's addition the
-/// balance is below zero or zero, after it above zero or zero; it is zero exactly when all are done, and
-/// only a subtraction that makes it zero can be the last. So it needs no reset from loop to loop, and a
-/// loop in which only the caller claimed does not touch it.
+/// what it did not claim itself, once, when nothing is left to claim. Before the caller's addition
+/// the balance is below zero or zero, after it above zero or zero; it is zero exactly when all are
+/// done, and only a subtraction that makes it zero can be the last. So it needs no reset from loop
+/// to loop, and a loop in which only the caller claimed does not touch it.
 ///
-/// Whoever subtracts last wakes the caller. The caller may be gone the moment the balance is zero, so
-/// all that is touched after it is the sleeping place, which belongs to the slot. If the slot's next
-/// caller is by then asleep there, it gets a token too many and looks again.
+/// Whoever subtracts last wakes the caller. The caller may be gone the moment the balance is zero,
+/// so all that is touched after it is the sleeping place, which belongs to the slot. If the slot's
+/// next caller is by then asleep there, it gets a token too many and looks again.
 pub(crate) struct Finish {
     balance: AtomicU64,
     parker: Parker,
@@ -27,17 +27,19 @@ impl Finish {
         }
     }
 
-    /// Another lane than the caller's has finished `units` units and will not touch the loop any more.
+    /// Another lane than the caller's has finished `units` units and will not touch the loop any
+    /// more.
     pub(crate) fn subtract(&self, units: usize) {
-        // Release: partner is the Acquire in `add_and_wait`; what the bodies did is visible to the caller.
-        // Acquire: so that the last one passes on what the ones before it released.
+        // Release: partner is the Acquire in `add_and_wait`; what the bodies did is visible to the
+        // caller. Acquire: so that the last one passes on what the ones before it released.
         let before = self.balance.fetch_sub(units as u64, Ordering::AcqRel);
         if before == units as u64 {
             self.parker.unpark();
         }
     }
 
-    /// The caller waits until others have finished `units` units: spins, gives its core away, sleeps.
+    /// The caller waits until others have finished `units` units: spins, gives its core away,
+    /// sleeps.
     pub(crate) fn add_and_wait(&self, units: usize) {
         // Acquire: partner is the Release in `subtract`, where the others have finished already.
         let before = self.balance.fetch_add(units as u64, Ordering::Acquire);

@@ -6,7 +6,8 @@ use super::door::{Door, Epoch, RunWord, Word};
 use crate::segments::Segments;
 use crate::sync::atomic::{fence, AtomicBool, Ordering};
 
-/// What belongs to one lane, on a cache line of its own: its run's word and whether a worker holds its id.
+/// What belongs to one lane, on a cache line of its own: its run's word and whether a worker holds
+/// its id.
 struct Lane {
     run: RunWord,
     held: AtomicBool,
@@ -23,9 +24,9 @@ impl Default for Lane {
 
 /// The lanes from 1 on; lane 0 is the caller's and needs nothing.
 ///
-/// In a loop with runs an id is *held*: taken when a worker enters, released when it leaves, so that it
-/// may serve again. Ids are held across loops, by latecomers that found nothing; such a one looks again
-/// after it has let go, because whoever was refused on its account has gone away.
+/// In a loop with runs an id is *held*: taken when a worker enters, released when it leaves, so
+/// that it may serve again. Ids are held across loops, by latecomers that found nothing; such a one
+/// looks again after it has let go, because whoever was refused on its account has gone away.
 pub(crate) struct Lanes {
     lanes: Segments<CachePadded<Lane>>,
     /// In a loop with one line an id is *drawn*, and never again: the atomic thread-id counter.
@@ -83,8 +84,9 @@ impl Lanes {
                 .find(|&lane| self.try_hold(lane))
         };
         free().or_else(|| {
-            // Whoever gives up must have looked after it saw the loop, in the one order that fences have:
-            // partner is the fence of a latecomer between `release` and its second look at the door.
+            // Whoever gives up must have looked after it saw the loop, in the one order that fences
+            // have: partner is the fence of a latecomer between `release` and its second look at
+            // the door.
             fence(Ordering::SeqCst);
             free()
         })
@@ -92,7 +94,8 @@ impl Lanes {
 
     fn try_hold(&self, lane: usize) -> bool {
         let held = &self.lane(lane).held;
-        // Acquire: partner is the Release in `release`; what the last holder did as this lane is visible.
+        // Acquire: partner is the Release in `release`; what the last holder did as this lane is
+        // visible.
         !held.load(Ordering::Relaxed)
             && held
                 .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)

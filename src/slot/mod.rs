@@ -1,8 +1,8 @@
 //! The slot: where a loop lives while it runs.
 //!
-//! A slot is memory that the pool owns, so a worker that comes late can look at it without touching the
-//! caller's stack. One thread at a time is its *owner*: the caller of the loop. Workers *enter*, *claim* units (blocks, or
-//! groups of them), run them, and *leave*.
+//! A slot is memory that the pool owns, so a worker that comes late can look at it without touching
+//! the caller's stack. One thread at a time is its *owner*: the caller of the loop. Workers
+//! *enter*, *claim* units (blocks, or groups of them), run them, and *leave*.
 //!
 //! # States
 //!
@@ -13,26 +13,28 @@
 //! | not cut, next `n` | runs, only the caller was there so far | the caller claims; a worker that enters cuts |
 //! | cut at `c`, next `n` | runs; units from `c` on are shared out | claimers of run 0; whoever finds all used up shuts |
 //!
-//! Units never come back: what is claimed stays claimed, and a loop with runs is cut once. Run `k`'s word
-//! is not written when the loop is cut: a word of an older epoch *means* that the run is whole. So
-//! a cut is one compare-and-swap, and no unit is ever out of sight between two words.
+//! Units never come back: what is claimed stays claimed, and a loop with runs is cut once. Run
+//! `k`'s word is not written when the loop is cut: a word of an older epoch *means* that the run is
+//! whole. So a cut is one compare-and-swap, and no unit is ever out of sight between two words.
 //!
 //! # Why it is right
 //!
-//! *A claim is the entry.* A unit is claimed by a compare-and-swap from a word of epoch `e`, so the loop `e` has
-//! an unclaimed unit at that moment, and cannot finish before the claimer has subtracted it from the
-//! [balance](finish::Finish). Body and length are read after that, never before. The words of a loop that is over do
-//! not change, but for `cut, used up` to `shut`, which the owner's store may overwrite: so opening needs no
-//! read-modify-write, and nobody can shut or claim in a later loop than it looked at.
+//! *A claim is the entry.* A unit is claimed by a compare-and-swap from a word of epoch `e`, so the
+//! loop `e` has an unclaimed unit at that moment, and cannot finish before the claimer has
+//! subtracted it from the [balance](finish::Finish). Body and length are read after that, never
+//! before. The words of a loop that is over do not change, but for `cut, used up` to `shut`, which
+//! the owner's store may overwrite: so opening needs no read-modify-write, and nobody can shut or
+//! claim in a later loop than it looked at.
 //!
-//! *The shape is read whole.* A worker reads door, shape, door. The shape is marked with low bits of its
-//! epoch and was stored before that epoch's door: were it of a later loop than the door, the second look
-//! at the door would show at least the loop before that one.
+//! *The shape is read whole.* A worker reads door, shape, door. The shape is marked with low bits
+//! of its epoch and was stored before that epoch's door: were it of a later loop than the door, the
+//! second look at the door would show at least the loop before that one.
 //!
-//! *An older run word means a whole run.* Where run `k` has units beyond the cut, all of them are claimed
-//! before the loop is over, so its word carries `e` by then and a latecomer's compare-and-swap from
-//! an older word fails. A word of a newer epoch tells a latecomer to go. Twice in half a turn of the
-//! epochs the owner refreshes all words, so that old and new cannot be mixed up.
+//! *An older run word means a whole run.* Where run `k` has units beyond the cut, all of them are
+//! claimed before the loop is over, so its word carries `e` by then and a latecomer's
+//! compare-and-swap from an older word fails. A word of a newer epoch tells a latecomer to go.
+//! Twice in half a turn of the epochs the owner refreshes all words, so that old and new cannot be
+//! mixed up.
 //!
 //! *Lane ids.* See [`lanes`]. *The end.* See [`finish`].
 
@@ -83,8 +85,9 @@ struct Sheet {
     lanes_made: AtomicUsize,
 }
 
-// SAFETY: all fields but `body` are atomics. The cell is written by the owner while no claim is unsettled, and
-// read by holders of unsettled claims, who have acquired the owner's opening; `Body` is `Send`.
+// SAFETY: all fields but `body` are atomics. The cell is written by the owner while no claim is
+// unsettled, and read by holders of unsettled claims, who have acquired the owner's opening; `Body`
+// is `Send`.
 unsafe impl Sync for Sheet {}
 
 /// One lane's presence in one loop.
@@ -130,13 +133,14 @@ impl Slot {
     /// The caller is the slot's owner, the last loop is closed, and what `body` borrows stays
     /// borrowed until [`close`](Self::close) has returned.
     pub(crate) unsafe fn open(&self, body: Body, shape: Shape) -> (Stay, Claim) {
-        // Relaxed, here and below: the owner reads and writes its own words; `Door::open` publishes them.
+        // Relaxed, here and below: the owner reads and writes its own words; `Door::open` publishes
+        // them.
         let last = self.door.look_again().epoch();
         let epoch = last.next();
         self.make_lanes(shape, last);
         self.sheet.body.with_mut(|cell| {
-            // SAFETY: the last loop is closed, so every claim of it is settled, and only the holder of an
-            // unsettled claim reads the cell; the pointer is the cell's own.
+            // SAFETY: the last loop is closed, so every claim of it is settled, and only the holder
+            // of an unsettled claim reads the cell; the pointer is the cell's own.
             unsafe { *cell = Some(body) }
         });
         self.sheet.stopped.store(false, Ordering::Relaxed);
@@ -144,7 +148,8 @@ impl Slot {
         if let Claims::InLine { .. } = shape.claims {
             self.lanes.open_ids(epoch, shape.lanes);
         }
-        // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop before.
+        // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop
+        // before.
         self.sheet.shape.store(shape.pack(epoch), Ordering::Release);
         let stay = Stay::new(epoch, shape, 0, None);
         let first = match shape.claims {
@@ -155,8 +160,9 @@ impl Slot {
         (stay, Claim(0..first))
     }
 
-    /// Makes the lanes that `shape` needs and the slot does not have yet, and refreshes the run words before
-    /// the numbers of the epochs have gone half round. `last` is the epoch of the loop that is over.
+    /// Makes the lanes that `shape` needs and the slot does not have yet, and refreshes the run
+    /// words before the numbers of the epochs have gone half round. `last` is the epoch of the loop
+    /// that is over.
     fn make_lanes(&self, shape: Shape, last: Epoch) {
         let made = self.sheet.lanes_made.load(Ordering::Relaxed);
         if last.is_quarter() {
@@ -170,8 +176,8 @@ impl Slot {
         }
     }
 
-    /// Enters the current loop, if something may be unclaimed and a lane is free. A worker that never
-    /// claims anything afterwards must still [`leave`](Self::leave).
+    /// Enters the current loop, if something may be unclaimed and a lane is free. A worker that
+    /// never claims anything afterwards must still [`leave`](Self::leave).
     pub(crate) fn enter(&self, preferred_lane: usize) -> Option<Stay> {
         loop {
             let (epoch, shape) = self.look()?;
@@ -214,8 +220,8 @@ impl Slot {
         }
     }
 
-    /// A worker leaves, with what it settles. True: that is nothing, and it must look at the slot again, because
-    /// somebody may have been refused on its account.
+    /// A worker leaves, with what it settles. True: that is nothing, and it must look at the slot
+    /// again, because somebody may have been refused on its account.
     pub(crate) fn leave(&self, stay: Stay, units: usize) -> bool {
         let in_runs = !stay.is_in_line();
         if in_runs {
@@ -231,8 +237,9 @@ impl Slot {
         in_runs
     }
 
-    /// The caller, who ran `units` itself and finds nothing left to claim, waits for the others. Returns the
-    /// first payload of a panic, if there was one. After that nobody touches what the body borrows.
+    /// The caller, who ran `units` itself and finds nothing left to claim, waits for the others.
+    /// Returns the first payload of a panic, if there was one. After that nobody touches what the
+    /// body borrows.
     pub(crate) fn close(&self, stay: Stay, units: usize) -> Option<Payload> {
         let others = stay.shape.units - units;
         if others != 0 {
@@ -247,8 +254,8 @@ impl Slot {
 
     /// A latecomer has let its lane go and looks at the door again.
     fn before_second_look(&self) {
-        // Partner: the fence in `Lanes::hold`. Whoever was refused had seen an open loop, and this one,
-        // if its letting go came after that, sees it as well.
+        // Partner: the fence in `Lanes::hold`. Whoever was refused had seen an open loop, and this
+        // one, if its letting go came after that, sees it as well.
         fence(Ordering::SeqCst);
     }
 }

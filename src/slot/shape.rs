@@ -26,9 +26,9 @@ pub(crate) enum Claims {
     InRuns {
         /// How many runs there are once the loop is cut.
         runs: usize,
-        /// Whether a claim takes one unit, because each may need a lane of its own: there are no more
-        /// units than lanes. Of lanes for which there is no worker only the first few count, so that
-        /// asking for a million costs nothing.
+        /// Whether a claim takes one unit, because each may need a lane of its own: there are no
+        /// more units than lanes. Of lanes for which there is no worker only the first few count,
+        /// so that asking for a million costs nothing.
         single: bool,
     },
 }
@@ -50,15 +50,16 @@ pub(crate) enum Claims {
 pub(crate) struct Shape {
     /// Lanes that may be active at once, the caller's included.
     pub(crate) lanes: usize,
-    /// What is claimed: blocks, or groups of adjacent ones where there are more than the words can count.
+    /// What is claimed: blocks, or groups of adjacent ones where there are more than the words can
+    /// count.
     pub(crate) units: usize,
     /// How it is claimed.
     pub(crate) claims: Claims,
 }
 
 impl Shape {
-    /// All lanes take one unit after the other. `units` must be at most `MAX_UNITS_IN_LINE`, which four for each of the
-    /// most lanes are.
+    /// All lanes take one unit after the other. `units` must be at most `MAX_UNITS_IN_LINE`, which
+    /// four for each of the most lanes are.
     pub(crate) fn in_line(chain: bool, lanes: usize, units: usize) -> Self {
         let lanes = lanes.min(MAX_LANES);
         debug_assert!(units <= super::door::MAX_UNITS_IN_LINE);
@@ -139,8 +140,8 @@ impl Shape {
         ((unit + 1) * runs - 1) / self.units
     }
 
-    /// How many of the `left` unclaimed units of a run one claim takes: half, so that cheap loops take few
-    /// claims and uneven ones balance; one where every unit may need a lane of its own.
+    /// How many of the `left` unclaimed units of a run one claim takes: half, so that cheap loops
+    /// take few claims and uneven ones balance; one where every unit may need a lane of its own.
     #[inline]
     pub(crate) fn grain(self, left: usize) -> usize {
         match self.claims {

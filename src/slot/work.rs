@@ -41,25 +41,28 @@ impl Ran {
 }
 
 impl Slot {
-    /// Runs what was claimed first, then whatever this lane can claim. Where the loop has been stopped the rest is
-    /// claimed and not run. A panic of the body stops the loop; the first payload is kept for [`close`](Self::close).
+    /// Runs what was claimed first, then whatever this lane can claim. Where the loop has been
+    /// stopped the rest is claimed and not run. A panic of the body stops the loop; the first
+    /// payload is kept for [`close`](Self::close).
     pub(crate) fn work(&self, stay: &mut Stay, first: Claim) -> Ran {
         let body = self.sheet.body.with(|cell| {
-            // SAFETY: the first claim is not settled yet, so the loop is open and its owner, who alone writes
-            // the cell, does not; the opening's write was acquired before the claim. The pointer is the cell's own.
+            // SAFETY: the first claim is not settled yet, so the loop is open and its owner, who
+            // alone writes the cell, does not; the opening's write was acquired before the claim.
+            // The pointer is the cell's own.
             unsafe { *cell }
         });
         let body = body.expect("an open loop has a body");
         let mut ran = Ran::default();
         let mut next = Some(first);
-        // One frame of `catch_unwind` for many claims, because entering it costs as much as a small block.
+        // One frame of `catch_unwind` for many claims, because entering it costs as much as a small
+        // block.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
             while let Some(Claim(units)) = next.take() {
                 ran.units += units.len();
                 if !self.is_stopped() {
                     let blocks = ran.count(&body, stay, units);
-                    // SAFETY: the claims of `ran` are not settled, so `close` does not return, and what the body
-                    // borrows stays borrowed.
+                    // SAFETY: the claims of `ran` are not settled, so `close` does not return, and
+                    // what the body borrows stays borrowed.
                     if unsafe { body.run(stay.lane, blocks) } == Flow::Stop {
                         self.stop();
                     }
@@ -75,7 +78,8 @@ impl Slot {
 
     /// After this no lane begins another block.
     fn stop(&self) {
-        // Relaxed: a lane that sees it late runs one claim more. `close` reads it after all are done.
+        // Relaxed: a lane that sees it late runs one claim more. `close` reads it after all are
+        // done.
         self.sheet.stopped.store(true, Ordering::Relaxed);
     }
 

@@ -1,7 +1,7 @@
 //! Strategies: who is brought into a loop, and when.
 //!
-//! All share lanes, blocks, slots and completion; a strategy is a few lines between opening the slot
-//! and working in it.
+//! All share lanes, blocks, slots and completion; a strategy is a few lines between opening the
+//! slot and working in it.
 
 mod adaptive;
 mod chained;
@@ -14,8 +14,8 @@ use crate::pool::{Seat, Shared};
 use crate::slot::body::{Body, Payload};
 use crate::slot::{Claim, Slot, Stay};
 
-/// Runs a loop of two blocks or more with up to `lanes` lanes, two or more, and returns when nobody is inside any more. The first
-/// panic of a body goes on here.
+/// Runs a loop of two blocks or more with up to `lanes` lanes, two or more, and returns when nobody
+/// is inside any more. The first panic of a body goes on here.
 ///
 /// # Safety
 ///
@@ -29,8 +29,8 @@ pub(crate) unsafe fn run(shared: &Shared, dispatch: Dispatch, lanes: usize, body
         Dispatch::Chained => chained::run,
         Dispatch::Adaptive => adaptive::run,
     };
-    // SAFETY: this thread holds the slot until `seat` is dropped, each strategy closes what it opens, and
-    // the body's borrows are the caller's promise.
+    // SAFETY: this thread holds the slot until `seat` is dropped, each strategy closes what it
+    // opens, and the body's borrows are the caller's promise.
     let panic = unsafe { strategy(shared, &seat, lanes, body) };
     drop(seat);
     if let Some(payload) = panic {
@@ -38,7 +38,8 @@ pub(crate) unsafe fn run(shared: &Shared, dispatch: Dispatch, lanes: usize, body
     }
 }
 
-/// The caller's part, whatever the strategy: works until nothing is left to claim, then waits for the others.
+/// The caller's part, whatever the strategy: works until nothing is left to claim, then waits for
+/// the others.
 fn work_and_close(slot: &Slot, mut stay: Stay, first: Claim) -> Option<Payload> {
     let ran = slot.work(&mut stay, first);
     ran.add_to(&slot.counts);

@@ -17,8 +17,8 @@ fn for_each_block<R: Real>(
     pool.parallel_for(0..len)
         .min_block_size(MIN_BLOCK_SIZE)
         .for_each_range(|block| {
-            // SAFETY: the block lies in `0..len`, and the loop hands out each index once, so no other
-            // call sees these elements. The borrow of `y` outlives the loop.
+            // SAFETY: the block lies in `0..len`, and the loop hands out each index once, so no
+            // other call sees these elements. The borrow of `y` outlives the loop.
             let part = unsafe { y.slice_mut(block.clone()) };
             body(block, part);
         });
@@ -92,8 +92,8 @@ pub fn axpy<R: Real>(pool: &ThreadPool, a: R, x: &[R], y: &mut [R]) {
     for_each_block(pool, y, |block, y| kernels::axpy(a, &x[block], y));
 }
 
-/// `z = a * x + b * y`: a residual, or a trial point. Ceres's `Axpby`, for a `z` that is neither `x`
-/// nor `y`; where it is `y`, use [`axpby_assign`].
+/// `z = a * x + b * y`: a residual, or a trial point. Ceres's `Axpby`, for a `z` that is neither
+/// `x` nor `y`; where it is `y`, use [`axpby_assign`].
 ///
 /// # Panics
 ///
@@ -249,8 +249,8 @@ pub fn divide_assign<R: Real>(pool: &ThreadPool, x: &[R], y: &mut [R]) {
     for_each_block(pool, y, |block, y| kernels::divide_assign(&x[block], y));
 }
 
-/// Raises the elements of `x` that are below `low` to `low`, and lowers those above `high` to `high`.
-/// NaN stays NaN.
+/// Raises the elements of `x` that are below `low` to `low`, and lowers those above `high` to
+/// `high`. NaN stays NaN.
 ///
 /// # Panics
 ///
@@ -273,8 +273,8 @@ pub fn clamp<R: Real>(pool: &ThreadPool, low: R, high: R, x: &mut [R]) {
     for_each_block(pool, x, |_, x| kernels::clamp(low, high, x));
 }
 
-/// `y = sqrt(x / a)`, element by element: the damping of Levenberg-Marquardt from a diagonal and the
-/// radius of the trust region. Where `x / a` is negative the result is NaN.
+/// `y = sqrt(x / a)`, element by element: the damping of Levenberg-Marquardt from a diagonal and
+/// the radius of the trust region. Where `x / a` is negative the result is NaN.
 ///
 /// # Panics
 ///

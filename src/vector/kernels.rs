@@ -1,20 +1,20 @@
 //! What the vector operations do inside one block: plain functions on slices that know no pool.
 //!
-//! Written so that the compiler turns them into packed instructions of whatever width the target has.
-//! For elementwise kernels a loop over zipped slices is enough. A reduction may not be reordered by the
-//! compiler, so that a plain loop is a chain of scalar additions, each waiting for the one before.
-//! Therefore element `i` goes to running result `i % LANES`, and the running results are combined at
-//! the end, the upper half onto the lower half until one is left. That order, and with it the bits, is
-//! the same on every target.
+//! Written so that the compiler turns them into packed instructions of whatever width the target
+//! has. For elementwise kernels a loop over zipped slices is enough. A reduction may not be
+//! reordered by the compiler, so that a plain loop is a chain of scalar additions, each waiting for
+//! the one before. Therefore element `i` goes to running result `i % LANES`, and the running
+//! results are combined at the end, the upper half onto the lower half until one is left. That
+//! order, and with it the bits, is the same on every target.
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul};
 
 /// The numbers that vectors are made of: `f64` and `f32`. Sealed.
 ///
-/// A reduction keeps 16 running results for `f64` and 32 for `f32`: 128 bytes, which is eight registers
-/// of 16 bytes, as many as it takes to hide the latency of an addition (4 cycles, two additions each
-/// cycle). The largest and the smallest element take half as many, and as many sums.
+/// A reduction keeps 16 running results for `f64` and 32 for `f32`: 128 bytes, which is eight
+/// registers of 16 bytes, as many as it takes to hide the latency of an addition (4 cycles, two
+/// additions each cycle). The largest and the smallest element take half as many, and as many sums.
 pub trait Real: sealed::Kernels {}
 
 impl Real for f64 {}
@@ -109,8 +109,8 @@ pub(super) fn less<R: Real>(a: R, b: R) -> R {
     }
 }
 
-/// Combines running results, the upper half onto the lower half until one is left. `LANES` is a power
-/// of two.
+/// Combines running results, the upper half onto the lower half until one is left. `LANES` is a
+/// power of two.
 #[inline]
 fn combine<R: Real, const LANES: usize>(mut lanes: [R; LANES], f: impl Fn(R, R) -> R) -> R {
     let mut width = LANES;
@@ -123,13 +123,13 @@ fn combine<R: Real, const LANES: usize>(mut lanes: [R; LANES], f: impl Fn(R, R) 
     lanes[0]
 }
 
-// The loops over whole groups of `LANES` elements are functions of their own, never inlined: where all
-// that happens after the loop is that the running results are stored, they are kept packed throughout.
-// Inlined into code that goes on with single ones, they were seen to be unpacked and packed again in
-// every round, which took twice the time.
+// The loops over whole groups of `LANES` elements are functions of their own, never inlined: where
+// all that happens after the loop is that the running results are stored, they are kept packed
+// throughout. Inlined into code that goes on with single ones, they were seen to be unpacked and
+// packed again in every round, which took twice the time.
 
-/// `running[i % LANES] = step(running[i % LANES], x[i])` for each `i` in whole groups of `LANES`, from
-/// running results that are all `start`.
+/// `running[i % LANES] = step(running[i % LANES], x[i])` for each `i` in whole groups of `LANES`,
+/// from running results that are all `start`.
 #[inline(never)]
 fn step_groups<R: Real, const LANES: usize>(
     x: &[R],

@@ -48,20 +48,20 @@
 //!
 //! # The same bits everywhere
 //!
-//! The result depends on the arguments alone: not on the number of threads, not on the strategy, not
-//! on which thread did what. Elementwise operations compute each element by the formula above, left to
-//! right, each step rounded, never fused. Reductions combine the results of fixed blocks, at most 256
-//! of at least 1024 elements, from the left to the right; inside a block several running results are
-//! kept side by side ([16 for `f64`, 32 for `f32`](Real)) and combined in a fixed order at its end. As
-//! a side effect the rounding error of a sum grows with the length of such a run, not with the length
-//! of the vector.
+//! The result depends on the arguments alone: not on the number of threads, not on the strategy,
+//! not on which thread did what. Elementwise operations compute each element by the formula above,
+//! left to right, each step rounded, never fused. Reductions combine the results of fixed blocks,
+//! at most 256 of at least 1024 elements, from the left to the right; inside a block several
+//! running results are kept side by side ([16 for `f64`, 32 for `f32`](Real)) and combined in a
+//! fixed order at its end. As a side effect the rounding error of a sum grows with the length of
+//! such a run, not with the length of the vector.
 //!
 //! # Lengths and cost
 //!
-//! Slices that belong together must have equal lengths; a panic names both otherwise, before anything
-//! is written. Empty slices are allowed. Every operation reads and writes each element once, allocates
-//! nothing, and shares its work out in blocks of 1024 elements or more: below 2048 it is a plain loop
-//! on the caller.
+//! Slices that belong together must have equal lengths; a panic names both otherwise, before
+//! anything is written. Empty slices are allowed. Every operation reads and writes each element
+//! once, allocates nothing, and shares its work out in blocks of 1024 elements or more: below 2048
+//! it is a plain loop on the caller.
 
 mod elementwise;
 mod kernels;
@@ -74,9 +74,10 @@ pub use elementwise::{
 pub use kernels::Real;
 pub use reductions::{dot, max, min, norm2, sum};
 
-/// Elements in the smallest block of an operation. In cache that many `f64` take 95 ns (`sum`) to 220 ns
-/// (`axpy`) on a Xeon of 2026, several times what it costs to claim them; and they fill two pages of
-/// memory, so that lanes seldom write beside each other. The bits of reductions depend on it.
+/// Elements in the smallest block of an operation. In cache that many `f64` take 95 ns (`sum`) to
+/// 220 ns (`axpy`) on a Xeon of 2026, several times what it costs to claim them; and they fill two
+/// pages of memory, so that lanes seldom write beside each other. The bits of reductions depend on
+/// it.
 const MIN_BLOCK_SIZE: usize = 1024;
 
 /// Panics unless the two named slices have equal lengths.

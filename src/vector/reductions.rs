@@ -19,9 +19,9 @@ fn reduce<R: Real>(
 
 /// The sum of all elements: zero of none.
 ///
-/// The bits are [the same everywhere](super#the-same-bits-everywhere). The relative rounding error is
-/// below that of a sum from the left to the right, but not compensated: where elements of both signs
-/// cancel, what is left may be rounding error alone.
+/// The bits are [the same everywhere](super#the-same-bits-everywhere). The relative rounding error
+/// is below that of a sum from the left to the right, but not compensated: where elements of both
+/// signs cancel, what is left may be rounding error alone.
 ///
 /// # Examples
 ///
@@ -60,9 +60,9 @@ pub fn dot<R: Real>(pool: &ThreadPool, x: &[R], y: &[R]) -> R {
 
 /// The Euclidean norm, `sqrt(x · x)`: zero of an empty vector.
 ///
-/// Nothing is scaled, so the squares must fit: elements beyond about 1e154 (`f32`: 1e19) overflow to
-/// infinity, and those below about 1e-154 (`f32`: 1e-19) lose digits, or count as zero below 1e-162
-/// (`f32`: 1e-23). The bits are [the same everywhere](super#the-same-bits-everywhere).
+/// Nothing is scaled, so the squares must fit: elements beyond about 1e154 (`f32`: 1e19) overflow
+/// to infinity, and those below about 1e-154 (`f32`: 1e-19) lose digits, or count as zero below
+/// 1e-162 (`f32`: 1e-23). The bits are [the same everywhere](super#the-same-bits-everywhere).
 ///
 /// # Examples
 ///
