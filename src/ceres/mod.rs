@@ -6,7 +6,7 @@
 //! | `ContextImpl`, `EnsureMinimumThreads` | [`Context`], [`ensure_minimum_threads`](Context::ensure_minimum_threads) |
 //! | `ThreadPool`: `Resize`, `Size`, `AddTask`, `MaxNumThreadsAvailable` | [`ThreadPool`]: `resize`, `size`, `add_task`, `max_num_threads_available` |
 //! | `ConcurrentQueue` | [`ConcurrentQueue`] |
-//! | `ParallelFor` | [`parallel_for`], [`parallel_for_with_partitions`], [`parallel_for_with_costs`] |
+//! | `ParallelFor` | [`parallel_for()`], [`parallel_for_with_partitions`], [`parallel_for_with_costs`] |
 //! | `ParallelInvoke` | [`parallel_invoke`] |
 //! | `PartitionRangeForParallelFor`, `MaxPartitionCostIsFeasible` | [`partition_range_for_parallel_for`], [`max_partition_cost_is_feasible`] |
 //! | `ParallelAssign`, `ParallelSetZero` | [`parallel_assign`], [`parallel_set_zero`] |

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::door::Word;
-use super::shape::{Claims, Shape};
+use super::shape::Shape;
 use super::{Slot, Stay};
 use crate::slot::door::Epoch;
 
@@ -37,32 +37,37 @@ impl Slot {
     /// is left.
     #[inline]
     pub(crate) fn claim(&self, stay: &mut Stay) -> Option<Claim> {
-        match stay.shape.claims {
-            Claims::InLine { .. } => self.claim_in_line(stay),
-            Claims::InRuns { runs, .. } => self.claim_in_runs(stay, runs),
+        if stay.is_in_line() {
+            self.claim_in_line(stay)
+        } else {
+            self.claim_in_runs(stay)
         }
     }
 
-    fn claim_in_line(&self, stay: &Stay) -> Option<Claim> {
+    /// Tries from the word that this lane has seen last: alone, that is the current one; with others
+    /// about, a failed exchange brings the line as a look would.
+    #[inline(always)]
+    pub(super) fn claim_in_line(&self, stay: &mut Stay) -> Option<Claim> {
         let units = stay.shape.units;
-        let mut word = self.door.look_again();
         loop {
-            if word.epoch() != stay.epoch {
+            if stay.seen.epoch() != stay.epoch {
                 return None;
             }
-            let next = word.position()?;
+            let next = stay.seen.position()?;
             let end = if self.is_stopped() { units } else { next + 1 };
-            match self
-                .door
-                .exchange(word, Word::in_line(stay.epoch, end, units))
-            {
-                Ok(()) => return Some(Claim(next..end)),
-                Err(now) => word = now,
+            let word = Word::in_line(stay.epoch, end, units);
+            match self.door.exchange(stay.seen, word) {
+                Ok(()) => {
+                    stay.seen = word;
+                    return Some(Claim(next..end));
+                }
+                Err(now) => stay.seen = now,
             }
         }
     }
 
-    fn claim_in_runs(&self, stay: &mut Stay, runs: usize) -> Option<Claim> {
+    pub(super) fn claim_in_runs(&self, stay: &mut Stay) -> Option<Claim> {
+        let runs = stay.shape.runs();
         let cut = match stay.cut {
             Some(cut) => cut,
             // Only the caller is here without having cut.

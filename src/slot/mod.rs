@@ -54,7 +54,7 @@ use crossbeam_utils::CachePadded;
 use self::body::{Body, Payload};
 use self::bringing::Bringing;
 pub(crate) use self::claims::Claim;
-use self::door::{Door, Epoch};
+use self::door::{Door, Epoch, Word};
 use self::finish::Finish;
 use self::lanes::Lanes;
 use self::shape::{Claims, Shape};
@@ -95,6 +95,8 @@ pub(crate) struct Stay {
     epoch: Epoch,
     shape: Shape,
     lane: usize,
+    /// The door's word as this lane has seen it last, in a loop with one line.
+    seen: Word,
     /// Where the loop was cut, once this lane knows.
     cut: Option<usize>,
     /// Runs that this lane has seen used up, counted from its own on.
@@ -151,13 +153,13 @@ impl Slot {
         // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop
         // before.
         self.sheet.shape.store(shape.pack(epoch), Ordering::Release);
-        let stay = Stay::new(epoch, shape, 0, None);
         let first = match shape.claims {
             Claims::InLine { .. } => 1,
             Claims::InRuns { runs, .. } => shape.grain(shape.run(0, runs).end),
         };
-        self.door.open(shape.opening(epoch, first));
-        (stay, Claim(0..first))
+        let word = shape.opening(epoch, first);
+        self.door.open(word);
+        (Stay::new(word, shape, 0, None), Claim(0..first))
     }
 
     /// Makes the lanes that `shape` needs and the slot does not have yet, and refreshes the run
@@ -180,16 +182,17 @@ impl Slot {
     /// never claims anything afterwards must still [`leave`](Self::leave).
     pub(crate) fn enter(&self, preferred_lane: usize) -> Option<Stay> {
         loop {
-            let (epoch, shape) = self.look()?;
+            let (word, shape) = self.look()?;
+            let epoch = word.epoch();
             match shape.claims {
                 Claims::InLine { .. } => {
                     let lane = self.lanes.draw(epoch, shape.lanes)?;
-                    return Some(Stay::new(epoch, shape, lane, None));
+                    return Some(Stay::new(word, shape, lane, None));
                 }
                 Claims::InRuns { runs, .. } => {
                     let lane = self.lanes.hold(preferred_lane, shape.lanes)?;
                     if let Some(cut) = self.cut(epoch, shape, runs) {
-                        return Some(Stay::new(epoch, shape, lane, Some(cut)));
+                        return Some(Stay::new(word, shape, lane, Some(cut)));
                     }
                     self.lanes.release(lane);
                     self.before_second_look();
@@ -203,8 +206,8 @@ impl Slot {
         !self.door.look().is_shut()
     }
 
-    /// The current loop's epoch and shape, if it is not shut.
-    fn look(&self) -> Option<(Epoch, Shape)> {
+    /// The current loop's word and shape, if it is not shut.
+    fn look(&self) -> Option<(Word, Shape)> {
         loop {
             let word = self.door.look();
             if word.is_shut() {
@@ -215,7 +218,7 @@ impl Slot {
             // Marked otherwise: the loop is over and its owner is about to open the next one.
             let shape = Shape::unpack(shape, word.epoch())?;
             if self.door.look_again().epoch() == word.epoch() {
-                return Some((word.epoch(), shape));
+                return Some((word, shape));
             }
         }
     }
@@ -261,11 +264,12 @@ impl Slot {
 }
 
 impl Stay {
-    fn new(epoch: Epoch, shape: Shape, lane: usize, cut: Option<usize>) -> Self {
+    fn new(seen: Word, shape: Shape, lane: usize, cut: Option<usize>) -> Self {
         Stay {
-            epoch,
+            epoch: seen.epoch(),
             shape,
             lane,
+            seen,
             cut,
             passed: 0,
         }

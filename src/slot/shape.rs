@@ -130,6 +130,15 @@ impl Shape {
         }
     }
 
+    /// How many runs there are: one, where the loop has one line.
+    #[inline]
+    pub(crate) fn runs(self) -> usize {
+        match self.claims {
+            Claims::InRuns { runs, .. } => runs,
+            Claims::InLine { .. } => 1,
+        }
+    }
+
     /// Units of run `run` of `runs`, in a loop that nobody has cut elsewhere.
     pub(crate) fn run(self, run: usize, runs: usize) -> Range<usize> {
         run * self.units / runs..(run + 1) * self.units / runs

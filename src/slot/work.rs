@@ -23,8 +23,18 @@ pub(crate) struct Ran {
 
 impl Ran {
     /// Counts the blocks in `units`, and returns them.
-    #[inline]
-    fn count(&mut self, body: &Body, stay: &Stay, units: Range<usize>) -> Range<usize> {
+    #[inline(always)]
+    fn count<const IN_LINE: bool>(
+        &mut self,
+        body: &Body,
+        stay: &Stay,
+        units: Range<usize>,
+    ) -> Range<usize> {
+        if IN_LINE {
+            // Units are blocks, and there are no runs.
+            self.blocks += 1;
+            return units;
+        }
         let blocks = body.blocks_of(units.clone(), stay.shape.units);
         self.blocks += blocks.len();
         if stay.is_others_run(&units) {
@@ -52,6 +62,17 @@ impl Slot {
             unsafe { *cell }
         });
         let body = body.expect("an open loop has a body");
+        if stay.is_in_line() {
+            self.work_by::<true>(stay, &body, first)
+        } else {
+            self.work_by::<false>(stay, &body, first)
+        }
+    }
+
+    /// [`work`](Self::work) for one way of claiming. Single blocks in line are many and may be
+    /// small: their code does without what runs and groups need.
+    #[inline]
+    fn work_by<const IN_LINE: bool>(&self, stay: &mut Stay, body: &Body, first: Claim) -> Ran {
         let mut ran = Ran::default();
         let mut next = Some(first);
         // One frame of `catch_unwind` for many claims, because entering it costs as much as a small
@@ -60,20 +81,29 @@ impl Slot {
             while let Some(Claim(units)) = next.take() {
                 ran.units += units.len();
                 if !self.is_stopped() {
-                    let blocks = ran.count(&body, stay, units);
+                    let blocks = ran.count::<IN_LINE>(body, stay, units);
                     // SAFETY: the claims of `ran` are not settled, so `close` does not return, and
                     // what the body borrows stays borrowed.
                     if unsafe { body.run(stay.lane, blocks) } == Flow::Stop {
                         self.stop();
                     }
                 }
-                next = self.claim(stay);
+                next = self.claim_by::<IN_LINE>(stay);
             }
         })) {
             self.keep_first(payload);
-            next = self.claim(stay);
+            next = self.claim_by::<IN_LINE>(stay);
         }
         ran
+    }
+
+    #[inline(always)]
+    fn claim_by<const IN_LINE: bool>(&self, stay: &mut Stay) -> Option<Claim> {
+        if IN_LINE {
+            self.claim_in_line(stay)
+        } else {
+            self.claim_in_runs(stay)
+        }
     }
 
     /// After this no lane begins another block.
