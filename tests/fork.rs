@@ -1,5 +1,5 @@
-//! A forked child uses the pools that its parent made: they get workers of their own there, and the parent's
-//! go on.
+//! A forked child uses the pools that its parent made: they get workers of their own there, and the
+//! parent's go on.
 
 #![cfg(unix)]
 
@@ -58,8 +58,8 @@ fn use_pool(pool: &ThreadPool) {
     assert_eq!(told.iter().sum::<usize>(), 45);
 }
 
-/// What a child does with a pool of its own: it has as many threads as in the parent, all lanes come, and it
-/// can be dropped.
+/// What a child does with a pool of its own: it has as many threads as in the parent, all lanes
+/// come, and it can be dropped.
 fn use_up(pool: ThreadPool, threads: usize) {
     assert_eq!(pool.num_threads(), threads);
     use_pool(&pool);
@@ -91,8 +91,9 @@ fn pipe() -> (File, File) {
     (reader, writer)
 }
 
-/// The workers spin or sleep when the process forks: the child's pool gets new ones, at its first loop, task or
-/// drop. Catches workers on paper, a drop that joins the parent's, and a slot that the parent's thread keeps.
+/// The workers spin or sleep when the process forks: the child's pool gets new ones, at its first
+/// loop, task or drop. Catches workers on paper, a drop that joins the parent's, and a slot that
+/// the parent's thread keeps.
 #[test]
 fn while_the_workers_are_idle() {
     for dispatch in DISPATCHES {
@@ -121,8 +122,8 @@ fn while_the_workers_are_idle() {
     }
 }
 
-/// A child that forks again: its own pool works in the grandchild, too, and goes on in the child. Catches a
-/// mark of the fork that tells only parent from child.
+/// A child that forks again: its own pool works in the grandchild, too, and goes on in the child.
+/// Catches a mark of the fork that tells only parent from child.
 #[test]
 fn a_grandchild() {
     for dispatch in DISPATCHES {
@@ -149,8 +150,8 @@ fn a_grandchild() {
     }
 }
 
-/// The shared pool works in a child, whether the parent has used it or not. Catches a pool that is made
-/// behind a lock.
+/// The shared pool works in a child, whether the parent has used it or not. Catches a pool that is
+/// made behind a lock.
 #[test]
 fn the_global_pool() {
     in_time("the global pool", || {
@@ -170,8 +171,8 @@ fn the_global_pool() {
     });
 }
 
-/// Another thread's loop is open, with all its lanes inside, when the process forks: the child does not
-/// wait for it. Catches a count of workers, or a mark on the board, that the child takes over.
+/// Another thread's loop is open, with all its lanes inside, when the process forks: the child does
+/// not wait for it. Catches a count of workers, or a mark on the board, that the child takes over.
 #[test]
 fn while_a_loop_runs() {
     for dispatch in DISPATCHES {
@@ -198,8 +199,8 @@ fn while_a_loop_runs() {
     }
 }
 
-/// Tasks run and are queued when the process forks: they run in the parent, once, and not in the child, which
-/// runs its own. Catches a queue that is taken over.
+/// Tasks run and are queued when the process forks: they run in the parent, once, and not in the
+/// child, which runs its own. Catches a queue that is taken over.
 #[test]
 fn tasks_are_the_parents() {
     for dispatch in DISPATCHES {
@@ -241,8 +242,8 @@ fn tasks_are_the_parents() {
     }
 }
 
-/// Another thread makes pools, makes them grow, runs loops on them and drops them while the process forks: the child
-/// finds whole what it uses. Catches a lock of the pool that a child finds taken.
+/// Another thread makes pools, makes them grow, runs loops on them and drops them while the process
+/// forks: the child finds whole what it uses. Catches a lock of the pool that a child finds taken.
 #[test]
 fn while_a_pool_grows() {
     in_time("forks while a pool grows", || {
@@ -279,5 +280,31 @@ fn while_a_pool_grows() {
             }
         });
         assert_whole(&pool);
+    });
+}
+
+/// Other threads start and end threads of their own all the time while the process forks: the
+/// child's workers start nevertheless. Catches workers that need a lock of the standard library,
+/// which is taken at the start and at the end of each of its threads.
+#[test]
+fn while_other_threads_start() {
+    in_time("forks while threads start", || {
+        let over = AtomicBool::new(false);
+        let pool = pool_with(Dispatch::Adaptive, 2);
+        thread::scope(|scope| {
+            // Also where a child fails.
+            let _end = SetWhenDropped(&over);
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        thread::spawn(|| {}).join().unwrap();
+                    }
+                });
+            }
+            for _ in 0..200 {
+                fork(|| meet(&pool, Dispatch::Adaptive, 2)).assert_ends_well();
+            }
+        });
+        use_up(pool, 2);
     });
 }

@@ -1,5 +1,5 @@
-//! Everything at once, at random, for a while: callers on a pool that they share and on pools of their
-//! own, nested loops, panics, growth, tasks; all results are compared with serial ones.
+//! Everything at once, at random, for a while: callers on a pool that they share and on pools of
+//! their own, nested loops, panics, growth, tasks; all results are compared with serial ones.
 //!
 //! `CONGA_STRESS_SECONDS` says how long (20), `CONGA_STRESS_SEED` repeats a run's choices.
 
@@ -64,7 +64,8 @@ impl Caller<'_> {
         }
     }
 
-    /// Catches lost, doubled and late blocks: the array is written over as soon as the loop returns.
+    /// Catches lost, doubled and late blocks: the array is written over as soon as the loop
+    /// returns.
     fn each_index_once(&mut self, pool: &ThreadPool) {
         let (len, threads, dispatch) = (self.len(), self.threads(), self.dispatch());
         let min = 1 + self.random.below(64);
@@ -75,8 +76,8 @@ impl Caller<'_> {
             .min_block_size(min)
             .dispatch(dispatch)
             .for_each(|i| {
-                // SAFETY: a loop gives each index to one call of its body, and the slice is used for nothing
-                // else meanwhile.
+                // SAFETY: a loop gives each index to one call of its body, and the slice is used
+                // for nothing else meanwhile.
                 *unsafe { places.get_mut(i) } += i as u32 + 1;
             });
         assert!(x.iter().enumerate().all(|(i, &x)| x == i as u32 + 1));
@@ -267,8 +268,9 @@ impl Caller<'_> {
     }
 }
 
-/// All that a pool does, from several threads at once, mixed at random: results are the serial ones, nothing
-/// hangs, all tasks run. Catches what only many threads and odd moments bring out, under ThreadSanitizer data races.
+/// All that a pool does, from several threads at once, mixed at random: results are the serial
+/// ones, nothing hangs, all tasks run. Catches what only many threads and odd moments bring out,
+/// under ThreadSanitizer data races.
 #[test]
 fn everything_at_once() {
     let seconds = number("CONGA_STRESS_SECONDS").unwrap_or(20);

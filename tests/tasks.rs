@@ -9,8 +9,8 @@ use std::thread;
 use conga::ThreadPool;
 use support::{assert_whole, counters, for_each_setting, in_time, panic_with, pool_of, DISPATCHES};
 
-/// One worker runs tasks in the order in which they were added. Catches a queue that is a stack, and a
-/// task that overtakes.
+/// One worker runs tasks in the order in which they were added. Catches a queue that is a stack,
+/// and a task that overtakes.
 #[test]
 fn first_in_first_out() {
     in_time("tasks in order", || {
@@ -25,8 +25,8 @@ fn first_in_first_out() {
     });
 }
 
-/// Tasks run on workers, all of them at once where they wait for each other. Catches a task that runs
-/// on its caller, and a call that goes to a worker that is called already.
+/// Tasks run on workers, all of them at once where they wait for each other. Catches a task that
+/// runs on its caller, and a call that goes to a worker that is called already.
 #[test]
 fn all_workers_take_tasks() {
     for_each_setting(|_, threads| {
@@ -46,8 +46,8 @@ fn all_workers_take_tasks() {
     });
 }
 
-/// Tasks add tasks, three deep, also while the pool is being dropped: all run, once. Catches a worker that
-/// ends while another one's task adds more.
+/// Tasks add tasks, three deep, also while the pool is being dropped: all run, once. Catches a
+/// worker that ends while another one's task adds more.
 #[test]
 fn tasks_that_add_tasks() {
     fn add(pool: &Arc<ThreadPool>, runs: &Arc<AtomicUsize>, depth: usize) {
@@ -74,25 +74,23 @@ fn tasks_that_add_tasks() {
     });
 }
 
-/// Tasks run loops of every strategy while the adder runs some, too. Catches a worker that waits for its own loop in a
-/// way that keeps another one waiting.
+/// Tasks run loops of every strategy while the adder runs some, too. Catches a worker that waits
+/// for its own loop in a way that keeps another one waiting.
 #[test]
 fn tasks_that_run_loops() {
     for_each_setting(|dispatch, threads| {
         let pool = Arc::new(pool_of(threads));
         let (tell, told) = mpsc::channel();
         for task in 0..40 {
-            let (pool, tell) = (Arc::clone(&pool), tell.clone());
-            let _ = &pool;
-            let weak = Arc::downgrade(&pool);
-            drop(pool);
-            weak.upgrade().unwrap().add_task(move || {
-                let pool = weak.upgrade().unwrap();
-                let sum = pool
+            // A task that held the pool could drop it.
+            let (weak, tell) = (Arc::downgrade(&pool), tell.clone());
+            pool.add_task(move || {
+                let sum = weak
+                    .upgrade()
+                    .unwrap()
                     .parallel_for(0..100 + task)
                     .dispatch(DISPATCHES[task % 3])
                     .map_reduce(|range| range.sum::<usize>(), |a, b| a + b);
-                drop(pool);
                 tell.send((task, sum)).unwrap();
             });
         }
@@ -113,8 +111,8 @@ fn tasks_that_run_loops() {
     });
 }
 
-/// A panic of a task, of a start handler or of an exit handler goes to the panic handler with its payload,
-/// and the pool goes on. Catches a worker that ends of it.
+/// A panic of a task, of a start handler or of an exit handler goes to the panic handler with its
+/// payload, and the pool goes on. Catches a worker that ends of it.
 #[test]
 fn panics_go_to_the_handler() {
     for_each_setting(|_, threads| {
@@ -155,8 +153,8 @@ fn panics_go_to_the_handler() {
     });
 }
 
-/// Without workers a task runs before `add_task` returns, on the caller; its panic goes to the handler. Catches a
-/// task in a queue that nobody empties.
+/// Without workers a task runs before `add_task` returns, on the caller; its panic goes to the
+/// handler. Catches a task in a queue that nobody empties.
 #[test]
 fn without_workers_at_once() {
     in_time("tasks without workers", || {
@@ -178,8 +176,8 @@ fn without_workers_at_once() {
     });
 }
 
-/// What a task owns is freed when it is over, not when the next one comes. Catches a worker that keeps the
-/// closure.
+/// What a task owns is freed when it is over, not when the next one comes. Catches a worker that
+/// keeps the closure.
 #[test]
 fn what_a_task_owns_is_freed_with_it() {
     for_each_setting(|_, threads| {
@@ -191,8 +189,9 @@ fn what_a_task_owns_is_freed_with_it() {
     });
 }
 
-/// Without a panic handler the process aborts with a message, for a task on a worker or on the caller and for a
-/// start handler; so it does when the panic handler panics. Catches a panic that nobody gets to know.
+/// Without a panic handler the process aborts with a message, for a task on a worker or on the
+/// caller and for a start handler; so it does when the panic handler panics. Catches a panic that
+/// nobody gets to know.
 #[cfg(unix)]
 #[test]
 fn without_a_handler_the_process_aborts() {

@@ -6,7 +6,6 @@ use super::Shared;
 use crate::parking::Call;
 use crate::slot::{Slot, Stay};
 use crate::stats::Counts;
-use crate::sync::atomic::{fence, Ordering};
 
 /// What is in a pool's queue.
 pub(crate) enum Task {
@@ -67,21 +66,28 @@ impl Shared {
         }
     }
 
-    /// Calls one idle worker to the slot. If there is none, the slot is marked, so that the next
-    /// worker that becomes idle comes.
+    /// Calls one idle worker to the slot, unless one is on its way there, who was called for an
+    /// earlier loop or by another lane: it will look at this loop as well. If nobody is idle, the
+    /// slot is marked, so that the next worker that becomes idle comes.
     pub(crate) fn invite(&self, place: &Place, counts: &Counts) {
         let &Place::Board(index) = place else {
             return self.post(place, 1, counts);
         };
-        // Partner: the fence that a worker puts after it has announced that it is idle.
-        fence(Ordering::SeqCst);
-        if !self.sleepers.call_one(Calls::to_slot(index)) {
-            self.board.mark(index);
-            if !self.sleepers.call_one(Calls::to_slot(index)) {
+        let slot = place.slot(self);
+        // The fence in `Slot::post` is also the partner of the one that a worker puts after it has
+        // announced that it is idle.
+        for marked in [false, true] {
+            if !slot.post(1) {
                 return;
             }
+            if self.sleepers.call_one(Calls::to_slot(index)) {
+                return counts.wake_ups.add(1);
+            }
+            slot.unpost();
+            if !marked {
+                self.board.mark(index);
+            }
         }
-        counts.wake_ups.add(1);
     }
 
     /// Puts up to `places` places in the slot's chain into the queue, each with a call. What is
@@ -91,11 +97,8 @@ impl Shared {
         if self.workers() == 0 {
             // Nothing is queued that nobody would take out. A worker that is started meanwhile sees
             // the mark, or has announced itself before.
-            if let &Place::Board(index) = place {
-                self.board.mark(index);
-                if self.sleepers.call_one(Calls::to_slot(index)) {
-                    counts.wake_ups.add(1);
-                }
+            if let Place::Board(_) = place {
+                self.invite(place, counts);
             }
             return;
         }

@@ -71,7 +71,7 @@ impl Worker<'_> {
                     };
                     met.add(1);
                     let found = match Calls::slot(call) {
-                        Some(index) => self.visit(&Place::Board(index)),
+                        Some(index) => self.follow(&Place::Board(index)),
                         None => self.look_around(),
                     };
                     if !found {
@@ -107,11 +107,14 @@ impl Worker<'_> {
                 self.counts.tasks.add(1);
                 true
             }
-            Some(Task::Visit(place)) => {
-                place.slot(self.shared).unpost();
-                self.visit(&place)
-            }
+            Some(Task::Visit(place)) => self.follow(&place),
         }
+    }
+
+    /// Goes where a call or a place in the queue leads, which was counted as on its way.
+    fn follow(&self, place: &Place) -> bool {
+        place.slot(self.shared).unpost();
+        self.visit(place)
     }
 
     /// Takes part in the loop of a slot. False: there was nothing to do.

@@ -1,4 +1,4 @@
-//! Bringing in: how many lanes have been asked for, and how many places are in the queue.
+//! Bringing in: how many lanes have been asked for, and how many are on the way.
 
 use super::shape::Claims;
 use super::{Slot, Stay};
@@ -8,7 +8,8 @@ use crate::sync::atomic::{fence, AtomicU32, AtomicUsize, Ordering};
 pub(super) struct Bringing {
     /// Invitations of the current loop, of a loop with runs.
     pub(super) invitations: AtomicUsize,
-    /// Tasks in the pool's queue that name this slot, left over ones of earlier loops included.
+    /// Who is on the way to this slot: places in the pool's queue and workers that were called,
+    /// left over ones of earlier loops included.
     posted: AtomicU32,
 }
 
@@ -37,10 +38,10 @@ impl Slot {
         }
     }
 
-    /// Counts one more task in the queue that names this slot, unless `most` are there.
+    /// Counts one more on the way to this slot, unless `most` are.
     pub(crate) fn post(&self, most: u32) -> bool {
-        // Partner: the fence in `unpost`. Either the one who took a left-over task sees this loop,
-        // or this sees that the task is gone.
+        // Partner: the fence in `unpost`. Either the one who was on the way sees this loop, or this
+        // sees that it has arrived.
         fence(Ordering::SeqCst);
         let posted = &self.bringing.posted;
         posted
@@ -50,7 +51,7 @@ impl Slot {
             .is_ok()
     }
 
-    /// A task that named this slot has been taken from the queue; its taker looks at the slot next.
+    /// One who was on the way has arrived, and looks at the slot next; or nobody was sent after all.
     pub(crate) fn unpost(&self) {
         self.bringing.posted.fetch_sub(1, Ordering::Relaxed);
         // Partner: the fence in `post`.

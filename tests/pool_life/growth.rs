@@ -8,8 +8,8 @@ use crate::support::{
     assert_whole, counters, for_each_setting, in_time, meet, pool_of, DISPATCHES,
 };
 
-/// A body of a loop on a pool without workers asks for one and waits for the next body: it comes. So
-/// does each further one. Catches workers that start and do not look for a loop that is open.
+/// A body of a loop on a pool without workers asks for one and waits for the next body: it comes.
+/// So does each further one. Catches workers that start and do not look for a loop that is open.
 #[test]
 fn a_body_that_makes_the_pool_grow() {
     for dispatch in DISPATCHES {
@@ -33,8 +33,9 @@ fn a_body_that_makes_the_pool_grow() {
     }
 }
 
-/// Another thread makes the pool grow at the moment when a loop opens whose two bodies wait for each
-/// other. Catches a worker that starts between the look for workers and the loop's mark.
+/// Another thread makes the pool grow at the moment when a loop opens whose two bodies wait for
+/// each other. Catches a worker that starts between the look for workers and the loop's mark, and a
+/// loop that opens after the worker has looked for one and before it is counted.
 #[test]
 fn growth_while_a_loop_opens() {
     for dispatch in DISPATCHES {
@@ -48,6 +49,8 @@ fn growth_while_a_loop_opens() {
                         pool.ensure_threads(2 + round % 2);
                     });
                     together.wait();
+                    // Some loops open before the worker starts, some after, some in between.
+                    (0..round % 50 * 20).for_each(|_| thread::yield_now());
                     meet(&pool, dispatch, 2);
                 });
             }
@@ -55,8 +58,9 @@ fn growth_while_a_loop_opens() {
     }
 }
 
-/// A pool grows while four threads run loops on it: every index runs once, every lane id is below the loop's
-/// limit, and all asked for are there in the end. Catches places that move when the pool grows.
+/// A pool grows while four threads run loops on it: every index runs once, every lane id is below
+/// the loop's limit, and all asked for are there in the end. Catches places that move when the pool
+/// grows.
 #[test]
 fn growth_under_load() {
     for_each_setting(|dispatch, threads| {
@@ -89,8 +93,8 @@ fn growth_under_load() {
     });
 }
 
-/// The limit alternates between 2 and 3 from call to call: right results, lane ids below the limit. Catches a slot that
-/// keeps something of the shape of its last loop.
+/// The limit alternates between 2 and 3 from call to call: right results, lane ids below the limit.
+/// Catches a slot that keeps something of the shape of its last loop.
 #[test]
 fn alternating_limits() {
     for_each_setting(|dispatch, threads| {
@@ -105,8 +109,8 @@ fn alternating_limits() {
                 .dispatch(dispatch)
                 .for_each_lane(|lane, i| {
                     lanes.fetch_max(lane, Ordering::Relaxed);
-                    // SAFETY: a loop gives each index to one call of its body, and the slice is used for
-                    // nothing else meanwhile.
+                    // SAFETY: a loop gives each index to one call of its body, and the slice is
+                    // used for nothing else meanwhile.
                     *unsafe { places.get_mut(i) } += 1;
                 });
             assert_eq!(x, [1; 24]);

@@ -1,9 +1,10 @@
-//! A pool is made, grows while it works, and leaves no thread behind; and works with one thread and with a
-//! thousand.
+//! A pool is made, grows while it works, and leaves no thread behind; and works with one thread and
+//! with a thousand.
 
 mod growth;
 #[cfg(target_os = "linux")]
 mod refused;
+mod settings;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -11,9 +12,8 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Barrier, Mutex};
 use std::thread;
-use std::time::Duration;
 
-use conga::{BuildError, Dispatch, ThreadPool};
+use conga::{Dispatch, ThreadPool};
 use support::{
     assert_whole, counters, for_each_setting, in_time, meet, pool_of, yield_until,
     yield_until_or_fail, DISPATCHES,
@@ -56,8 +56,8 @@ fn named_pool(threads: usize, prefix: &'static str) -> (ThreadPool, Arc<AtomicUs
     (pool, ended)
 }
 
-/// A hundred pools are made, used and dropped: after each drop all its workers have ended. Catches a drop that does not
-/// join, and workers that miss the end.
+/// A hundred pools are made, used and dropped: after each drop all its workers have ended. Catches
+/// a drop that does not join, and workers that miss the end.
 #[test]
 fn dropped_pools_leave_no_thread() {
     in_time("100 pools", || {
@@ -84,8 +84,8 @@ fn dropped_pools_leave_no_thread() {
     });
 }
 
-/// Tasks that are queued when the pool is dropped have all run when the drop returns. Catches a worker that
-/// ends before the queue is empty.
+/// Tasks that are queued when the pool is dropped have all run when the drop returns. Catches a
+/// worker that ends before the queue is empty.
 #[test]
 fn drop_runs_what_is_queued() {
     for_each_setting(|_, threads| {
@@ -118,8 +118,8 @@ fn drop_runs_what_is_queued() {
     });
 }
 
-/// A pool whose last handle is dropped in a task of its own runs what else is queued and ends. Catches a
-/// worker that waits for itself, and workers that stay for ever.
+/// A pool whose last handle is dropped in a task of its own runs what else is queued and ends.
+/// Catches a worker that waits for itself, and workers that stay for ever.
 #[test]
 fn dropped_on_a_worker_of_its_own() {
     for_each_setting(|dispatch, threads| {
@@ -153,8 +153,8 @@ fn dropped_on_a_worker_of_its_own() {
     });
 }
 
-/// A pool that lives in a thread-local variable ends with its thread, after loops that kept a slot. Catches a
-/// drop, or a slot's return, that needs thread-local variables which are gone.
+/// A pool that lives in a thread-local variable ends with its thread, after loops that kept a slot.
+/// Catches a drop, or a slot's return, that needs thread-local variables which are gone.
 #[test]
 fn dropped_at_the_end_of_a_thread() {
     thread_local! {
@@ -181,7 +181,8 @@ fn dropped_at_the_end_of_a_thread() {
     });
 }
 
-/// A pool of one has no thread, runs loops with any limit, and starts none for them. Catches an extra worker.
+/// A pool of one has no thread, runs loops with any limit, and starts none for them. Catches an
+/// extra worker.
 #[test]
 fn a_pool_of_one_starts_no_thread() {
     in_time("a pool of one", || {
@@ -206,8 +207,8 @@ fn a_pool_of_one_starts_no_thread() {
     });
 }
 
-/// A pool of 1,024: all lanes of a loop meet, under every strategy. Catches a lane id, a worker's number or a count
-/// that has no room for as many.
+/// A pool of 1,024: all lanes of a loop meet, under every strategy. Catches a lane id, a worker's
+/// number or a count that has no room for as many.
 #[test]
 fn a_thousand_threads() {
     const THREADS: usize = 1024;
@@ -241,136 +242,8 @@ fn a_thousand_threads() {
     });
 }
 
-/// Handlers run once on each worker, with its number and on its thread, before and after all else; names
-/// are as asked for. Catches a number that is given twice, and a handler that is left out on a late worker.
-#[test]
-fn handlers_and_names() {
-    in_time("handlers", || {
-        type Calls = Arc<Mutex<Vec<(usize, thread::ThreadId, Option<String>)>>>;
-        fn record(calls: &Calls) -> impl Fn(usize) + Send + Sync + 'static {
-            let calls = Arc::clone(calls);
-            move |worker| {
-                let here = thread::current();
-                let name = here.name().map(str::to_owned);
-                calls.lock().unwrap().push((worker, here.id(), name));
-            }
-        }
-        let (started, ended) = (Calls::default(), Calls::default());
-        let pool = ThreadPool::builder()
-            .num_threads(3)
-            .thread_name(|worker| format!("worker {worker} of the test"))
-            .start_handler(record(&started))
-            .exit_handler(record(&ended))
-            .build()
-            .unwrap();
-        meet(&pool, Dispatch::Chained, 3);
-        assert_eq!(pool.ensure_threads(6), 6);
-        meet(&pool, Dispatch::Chained, 6);
-        let bodies = Mutex::new(Vec::new());
-        let all = Barrier::new(6);
-        pool.parallel_for(0..6)
-            .dispatch(Dispatch::Chained)
-            .for_each_lane(|lane, _| {
-                all.wait();
-                if lane != 0 {
-                    bodies.lock().unwrap().push(thread::current().id());
-                }
-            });
-        drop(pool);
-        let sorted = |calls: &Calls| {
-            let mut calls = calls.lock().unwrap().clone();
-            calls.sort_by_key(|call| call.0);
-            calls
-        };
-        let (started, ended) = (sorted(&started), sorted(&ended));
-        assert_eq!(started, ended);
-        assert_eq!(started.len(), 5);
-        for (number, (worker, thread, name)) in started.iter().enumerate() {
-            assert_eq!(*worker, number);
-            assert_eq!(
-                name.as_deref(),
-                Some(&*format!("worker {number} of the test"))
-            );
-            assert!(bodies.lock().unwrap().contains(thread));
-        }
-        // By default they are named as well.
-        let pool = pool_of(2);
-        let (tell, told) = mpsc::channel();
-        pool.add_task(move || {
-            tell.send(thread::current().name().map(str::to_owned))
-                .unwrap();
-        });
-        assert_eq!(told.recv().unwrap().as_deref(), Some("conga-0"));
-    });
-}
-
-/// A body that needs 16 MiB of stack runs on a worker that was given 64. Catches a size that does not
-/// arrive at the thread.
-#[test]
-fn stack_size() {
-    #[inline(never)]
-    fn use_stack(kib: usize) -> u64 {
-        let mut frame = [kib as u8; 16 << 10];
-        black_box(&mut frame);
-        let rest = if kib > 16 { use_stack(kib - 16) } else { 0 };
-        rest + u64::from(frame[kib % frame.len()])
-    }
-    in_time("16 MiB of stack", || {
-        let pool = ThreadPool::builder()
-            .num_threads(2)
-            .stack_size(64 << 20)
-            .build()
-            .unwrap();
-        assert_eq!(pool.num_threads(), 2);
-        let (tell, told) = mpsc::channel();
-        pool.add_task(move || tell.send(use_stack(16 << 10)).unwrap());
-        assert_ne!(told.recv().unwrap(), 0);
-    });
-}
-
-/// Configurations that make no sense are refused, with what was asked and what can be done; those at the
-/// limits are not. Catches a check that is one off, and messages without numbers.
-#[test]
-fn what_a_builder_refuses() {
-    let error = ThreadPool::new(65_537).unwrap_err();
-    assert_eq!(error, BuildError::TooManyThreads { asked: 65_537 });
-    let text = error.to_string();
-    assert!(
-        text.contains("65537") && text.contains("65536") && text.contains("ask for"),
-        "{text}"
-    );
-
-    let asked = Duration::from_nanos(200_001);
-    let error = ThreadPool::builder().spin(asked).build().unwrap_err();
-    assert_eq!(error, BuildError::SpinTooLong { asked });
-    let text = error.to_string();
-    assert!(
-        text.contains("200.001µs") && text.contains("200µs") && text.contains("ask for"),
-        "{text}"
-    );
-
-    let error = ThreadPool::builder().stack_size(0).build().unwrap_err();
-    assert_eq!(error, BuildError::NoStack);
-    let text = error.to_string();
-    assert!(
-        text.contains("0 bytes") && text.contains("ask for"),
-        "{text}"
-    );
-    let error: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
-    assert!(error.source().is_none());
-
-    for spin in [Duration::ZERO, Duration::from_micros(200)] {
-        let builder = ThreadPool::builder().num_threads(2).spin(spin).pin(true);
-        let pool = builder.dispatch(Dispatch::Chained).build().unwrap();
-        assert_eq!(pool.dispatch(), Dispatch::Chained);
-        in_time("a pool at the limits", move || assert_whole(&pool));
-    }
-    let zero = ThreadPool::new(0).unwrap();
-    assert!((1..=num_cpus::get()).contains(&zero.num_threads()));
-}
-
-/// More loops are open at once than a board has slots: the innermost of 600 nested ones is right, and its two bodies
-/// meet. Catches a loop without a slot that nobody is called to.
+/// More loops are open at once than a board has slots: the innermost of 600 nested ones is right,
+/// and its two bodies meet. Catches a loop without a slot that nobody is called to.
 #[test]
 fn more_open_loops_than_slots() {
     fn nest(pool: &ThreadPool, dispatch: Dispatch, depth: usize, innermost: &AtomicUsize) {
@@ -406,8 +279,8 @@ fn more_open_loops_than_slots() {
     });
 }
 
-/// What a pool counts fits what it did. Catches a block or a loop that is counted twice, or not before the
-/// loop returns.
+/// What a pool counts fits what it did. Catches a block or a loop that is counted twice, or not
+/// before the loop returns.
 #[test]
 fn counters_fit() {
     for_each_setting(|dispatch, threads| {

@@ -9,9 +9,9 @@ use conga::{Dispatch, ThreadPool};
 use crate::support::process::{is_helper, run_helper_well, text_of};
 use crate::support::{assert_whole, counters, meet, yield_until, DISPATCHES};
 
-/// With room for no, one or a few threads more, pools of eight are built, tell how many lanes they have, give right
-/// results and grow when there is room again. Catches an abort, an error, and a count of workers
-/// that never started.
+/// With room for no, one or a few threads more, pools of eight are built, tell how many lanes they
+/// have, give right results and grow when there is room again. Catches an abort, an error, and a
+/// count of workers that never started.
 #[test]
 fn fewer_lanes_where_threads_are_refused() {
     for room in ["0", "1", "3"] {
@@ -22,8 +22,8 @@ fn fewer_lanes_where_threads_are_refused() {
     }
 }
 
-/// Tells how many threads this user has, of all processes, by trying: the lowest limit under which one more can be
-/// started, less one.
+/// Tells how many threads this user has, of all processes, by trying: the lowest limit under which
+/// one more can be started, less one.
 fn threads_of_this_user(most: libc::rlim_t) -> Option<libc::rlim_t> {
     (1..=most).find_map(|limit| {
         set_limit(limit).then_some(())?;
@@ -80,6 +80,8 @@ fn helper_without_threads() {
         return;
     }
 
+    // The most that may be asked for.
+    assert!(ThreadPool::new(65_536).unwrap().num_threads() as u64 <= 1 + room);
     for round in 0..20 {
         let pool = ThreadPool::new(8).unwrap();
         // Threads of the round before may be listed for a moment after they have been joined.
@@ -109,8 +111,8 @@ fn helper_without_threads() {
     }
 }
 
-/// Loops run and tasks are added while another thread asks for workers in vain: all loops are right and
-/// all tasks run, though there may be a worker for a moment that never starts.
+/// Loops run and tasks are added while another thread asks for workers in vain: all loops are right
+/// and all tasks run, though there may be a worker for a moment that never starts.
 fn use_while_refused(pool: ThreadPool, asker: &Asker) {
     let pool = Arc::new(pool);
     let over = Arc::new(AtomicBool::new(false));

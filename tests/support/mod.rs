@@ -22,8 +22,8 @@ pub const DISPATCHES: [Dispatch; 3] = [Dispatch::PerThread, Dispatch::Chained, D
 /// Long after a test should be over, also on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Runs `test` on a thread of its own. Panics if it panics, or has not ended by the deadline: then its
-/// threads are left where they hang.
+/// Runs `test` on a thread of its own. Panics if it panics, or has not ended by the deadline: then
+/// its threads are left where they hang.
 pub fn in_time<R: Send + 'static>(what: &str, test: impl FnOnce() -> R + Send + 'static) -> R {
     in_time_of(DEADLINE, what, test)
 }
@@ -91,8 +91,9 @@ pub fn yield_until_or_fail(what: &str, ready: impl Fn() -> bool) {
     }
 }
 
-/// Checks that a pool on which nothing runs is whole: every index of a loop runs once, and the workers
-/// come. Two bodies meet under every strategy, all lanes' under those that promise it again and again.
+/// Checks that a pool on which nothing runs is whole: every index of a loop runs once, and the
+/// workers come. Two bodies meet under every strategy, all lanes' under those that promise it again
+/// and again.
 pub fn assert_whole(pool: &ThreadPool) {
     for dispatch in DISPATCHES {
         for len in [1, 2, 7, 1000] {

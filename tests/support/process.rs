@@ -14,14 +14,14 @@ const HELPER: &str = "CONGA_TEST_HELPER";
 /// How long a forked child may take.
 const CHILD_DEADLINE: Duration = Duration::from_secs(20);
 
-/// Whether this process was started to run the test `name` as a helper. A helper is a test that does
-/// nothing in an ordinary run.
+/// Whether this process was started to run the test `name` as a helper. A helper is a test that
+/// does nothing in an ordinary run.
 pub fn is_helper(name: &str) -> bool {
     std::env::var_os(HELPER).is_some_and(|helper| helper == name)
 }
 
-/// Runs the helper `name` of this test binary in a process of its own, with `env` added, and gives its
-/// output. Kills it and panics if it is not over by the deadline.
+/// Runs the helper `name` of this test binary in a process of its own, with `env` added, and gives
+/// its output. Kills it and panics if it is not over by the deadline.
 pub fn run_helper(name: &str, env: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -112,10 +112,14 @@ impl Forked {
 /// Forks. The child runs `f`, which must print nothing and take no lock of another thread, and ends
 /// with success if `f` returns.
 pub fn fork(f: impl FnOnce()) -> Forked {
-    // SAFETY: the child goes on with this one thread, runs `f` and ends by `_exit`; what other threads
-    // have locked is not touched, by `f`'s promise, but for the allocator, which the C library repairs.
+    // SAFETY: the child goes on with this one thread, runs `f` and ends by `_exit`; what other
+    // threads have locked is not touched, by `f`'s promise, but for the allocator, which the C
+    // library repairs.
     match unsafe { libc::fork() } {
         0 => {
+            // Where nobody is left to kill it: a child of a child that was killed.
+            // SAFETY: takes no pointers; the signal ends the process.
+            unsafe { libc::alarm(2 * CHILD_DEADLINE.as_secs() as libc::c_uint) };
             let code = catch_unwind(AssertUnwindSafe(f)).map_or(1, |()| 0);
             // SAFETY: ends the child at once, without handlers and destructors.
             unsafe { libc::_exit(code) }
