@@ -74,20 +74,20 @@ impl Shared {
             return self.post(place, 1, counts);
         };
         let slot = place.slot(self);
-        // The fence in `Slot::post` is also the partner of the one that a worker puts after it has
+        // The fence in there is also the partner of the one that a worker puts after it has
         // announced that it is idle.
-        for marked in [false, true] {
-            if !slot.post(1) {
+        if slot.someone_comes() {
+            return;
+        }
+        let call = Calls::to_slot(index);
+        if !self.sleepers.call_one(call) {
+            self.board.mark(index);
+            if !self.sleepers.call_one(call) {
                 return;
             }
-            if self.sleepers.call_one(Calls::to_slot(index)) {
-                return counts.wake_ups.add(1);
-            }
-            slot.unpost();
-            if !marked {
-                self.board.mark(index);
-            }
         }
+        slot.called();
+        counts.wake_ups.add(1);
     }
 
     /// Puts up to `places` places in the slot's chain into the queue, each with a call. What is

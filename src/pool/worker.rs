@@ -113,7 +113,7 @@ impl Worker<'_> {
 
     /// Goes where a call or a place in the queue leads, which was counted as on its way.
     fn follow(&self, place: &Place) -> bool {
-        place.slot(self.shared).unpost();
+        place.slot(self.shared).arrived();
         self.visit(place)
     }
 

@@ -7,12 +7,14 @@ use loom::thread;
 
 use super::harness::check;
 use crate::parking::{Call, Sleepers, Waited};
-use crate::sync::atomic::{fence, AtomicUsize, Ordering};
+use crate::sync::atomic::{fence, AtomicBool, AtomicUsize, Ordering};
 
 /// Work that is seen only as far as the protocol makes it visible: every access is relaxed.
 struct Desk {
     sleepers: Sleepers,
     work: AtomicUsize,
+    /// What each call is about.
+    published: [AtomicBool; 2],
 }
 
 impl Desk {
@@ -26,11 +28,13 @@ impl Desk {
         Arc::new(Desk {
             sleepers,
             work: AtomicUsize::new(0),
+            published: Default::default(),
         })
     }
 
     /// Publishes one piece of work and calls somebody. Whether somebody was called.
     fn publish(&self, call: u32) -> bool {
+        self.published[call as usize].store(true, Ordering::Relaxed);
         self.work.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         self.sleepers.call_one(Call::new(call))
@@ -49,7 +53,13 @@ impl Desk {
             while !self.take() {
                 let in_sight = || self.work.load(Ordering::Relaxed) != 0;
                 if let Waited::Called { call, .. } = self.sleepers.wait(me, spin, in_sight) {
-                    calls.push(call.number());
+                    let call = call.number();
+                    let about = &self.published[call as usize];
+                    assert!(
+                        about.load(Ordering::Relaxed),
+                        "called for what is not there"
+                    );
+                    calls.push(call);
                 }
             }
         }
@@ -135,7 +145,7 @@ fn a_spinner_sent_to_sleep_is_not_missed() {
             let desk = Arc::clone(&desk);
             thread::spawn(move || desk.sleepers.park_spinners())
         };
-        let made = Vec::from_iter(desk.publish(7).then_some(7));
+        let made = Vec::from_iter(desk.publish(0).then_some(0));
         parks.join().unwrap();
         assert_eq!(worker.join().unwrap(), made);
     });
@@ -158,12 +168,12 @@ fn a_new_worker_is_not_missed() {
                 desk.sleepers.admit(me);
                 fence(Ordering::SeqCst);
                 if desk.work.load(Ordering::Relaxed) != 0 {
-                    desk.sleepers.call_one(Call::new(4));
+                    desk.sleepers.call_one(Call::new(0));
                 }
                 worker.join().unwrap();
             })
         };
-        desk.publish(3);
+        desk.publish(0);
         grower.join().unwrap();
     });
 }

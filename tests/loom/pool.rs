@@ -68,21 +68,31 @@ fn three_bodies_meet_per_thread() {
     check(2, || all_meet(&pool_with(2), Dispatch::PerThread, 3));
 }
 
-/// A place that is left over in the queue from the loop before leads to the next loop, which then queues no
-/// place of its own. Catches: no fence in `post` or in `unpost`, `unpost` after the visit.
-#[test]
-fn a_place_left_over_leads_to_the_next_loop() {
-    check(3, || {
+/// What is on the way from the loop before leads to the next loop, which then calls nobody of its own.
+fn who_is_on_the_way_comes_to_the_next_loop(dispatch: Dispatch) {
+    check(3, move || {
         let pool = pool_with(1);
         let frame = Frame::new(2, 2);
         pool.parallel_for(0..2)
-            .dispatch(Dispatch::Chained)
+            .dispatch(dispatch)
             .for_each_lane(|lane, i| {
                 frame.run(lane, i..i + 1);
             });
         frame.go_away();
-        all_meet(&pool, Dispatch::Chained, 2);
+        all_meet(&pool, dispatch, 2);
     });
+}
+
+/// A place that is left over in the queue. Catches: no fence in `post` or in `arrived`, `arrived` after the visit.
+#[test]
+fn a_place_left_over_leads_to_the_next_loop() {
+    who_is_on_the_way_comes_to_the_next_loop(Dispatch::Chained);
+}
+
+/// A worker that was called. Catches: `arrived` after the visit, a call counted though nobody was idle.
+#[test]
+fn a_called_worker_comes_to_the_next_loop() {
+    who_is_on_the_way_comes_to_the_next_loop(Dispatch::Adaptive);
 }
 
 /// A worker that is started while a loop is open comes in, though nobody was there to be called. Catches: a mark

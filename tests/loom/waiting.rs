@@ -99,6 +99,27 @@ fn a_stopped_queue_is_drained() {
     });
 }
 
+/// An item that was seen in the queue before it was stopped is handed out, though its push has not returned
+/// yet. Catches: `wait` that does not look again after it has seen the stop.
+#[test]
+fn an_item_seen_before_the_stop_is_not_lost() {
+    check(3, || {
+        let queue = Arc::new(ConcurrentQueue::new());
+        let consumer = drain(&queue);
+        let producer = {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || queue.push(1))
+        };
+        let mut producer = Some(producer);
+        if queue.is_empty() {
+            producer.take().unwrap().join().unwrap();
+        }
+        queue.stop_waiters();
+        assert_eq!(consumer.join().unwrap(), 1);
+        producer.map(|producer| producer.join().unwrap());
+    });
+}
+
 /// Each of two items that are pushed by two threads wakes a consumer, though nobody stops the queue.
 /// Catches: a notification that is left out where another is on its way.
 #[test]
