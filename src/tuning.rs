@@ -14,6 +14,7 @@ pub(crate) const IDLE_SPIN: Duration = Duration::from_micros(50);
 pub(crate) const IDLE_SPIN_MAX: Duration = Duration::from_micros(200);
 
 /// Pauses between two looks at the clock while a worker spins: about 0.5 µs.
+#[cfg(not(loom))]
 pub(crate) const PAUSES_PER_CLOCK: u32 = 32;
 
 /// Pauses that a caller makes before it gives its core away: about 2 µs, the price of one `unpark`.

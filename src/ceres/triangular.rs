@@ -1,11 +1,10 @@
 //! Ceres's `LinearIndexToUpperTriangularIndex` (`internal/ceres/parallel_utils.h`): one loop over
 //! the pairs `i <= j` of a symmetric matrix, without a square root per index.
 //!
-//! The triangle is folded into a rectangle, which takes one division to index. Rows `r` and `n - 1
-//! - r` have `n - r` and `r + 1` elements, `n + 1` together: for even `n` they share one row of a
-//! rectangle that is `n + 1` wide and `n / 2` high. For odd `n` the longest row has no partner;
-//! with it alone, and rows `r` and `n - r` together, the rectangle is `n` wide and `(n + 1) / 2`
-//! high.
+//! The triangle is folded into a rectangle, which takes one division to index. Row `r` has `n - r`
+//! elements and row `n - 1 - r` has `r + 1`, together `n + 1`: for even `n` they share one row of a
+//! rectangle that is `n + 1` wide and `n / 2` high. For odd `n` the longest row has no partner; with
+//! it alone, and rows `r` and `n - r` together, the rectangle is `n` wide and `(n + 1) / 2` high.
 //!
 //! ```text
 //! n = 4   00 01 02 03 33        n = 5   00 01 02 03 04

@@ -62,7 +62,7 @@ impl Waiters {
     }
 
     /// How many threads are inside [`wait_for`](Self::wait_for) at the moment.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
