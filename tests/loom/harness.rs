@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::blocks::Blocks;
-use crate::slot::body::{Body, Flow};
+use crate::slot::body::{Body, Flow, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::{Claim, Slot, Stay};
+use crate::slot::Slot;
 use crate::sync::Cell;
 
 /// Runs `model` through every order of its steps with at most `preemptions` preemptions.
@@ -42,7 +42,7 @@ impl Frame {
         }
     }
 
-    /// The loop's body, one index per unit.
+    /// The loop's body, one index per unit, which says whether to go on.
     pub(super) fn run(&self, lane: usize, indices: Range<usize>) -> Flow {
         // SAFETY: the pointer is the cell's own; that nobody writes meanwhile is what loom checks.
         let there = self.ground.with(|ground| unsafe { *ground });
@@ -57,32 +57,41 @@ impl Frame {
         Flow::GoOn
     }
 
-    /// After the loop was closed: what it borrowed is gone, and each unit was run once.
-    pub(super) fn go_away(&self) {
+    /// After the loop was closed: what it borrowed is gone.
+    pub(super) fn vanish(&self) {
         // SAFETY: the pointer is the cell's own; that nobody looks meanwhile is what loom checks.
         self.ground.with_mut(|ground| unsafe { *ground = false });
+    }
+
+    /// The same, for a loop of which each unit was run once.
+    pub(super) fn go_away(&self) {
+        self.vanish();
         for (unit, count) in self.units.iter().enumerate() {
-            // SAFETY: as above, for writing.
+            // SAFETY: as above, for reading.
             let count = count.with(|count| unsafe { *count });
             assert_eq!(count, 1, "how often unit {unit} was run");
         }
     }
 }
 
-/// One whole loop of `shape` in `slot`, as its caller: opens, works, closes, and takes the frame away.
-pub(super) fn one_loop(slot: &Slot, shape: Shape, frame: &Frame) {
-    let f = |lane: usize, indices: Range<usize>| frame.run(lane, indices);
-    let body = Body::new(&f, 0, Blocks::new(shape.units, shape.units));
-    // SAFETY: each model has one owner of a slot at a time, and `work_and_close` closes.
-    let (stay, first) = unsafe { slot.open(body, shape) };
-    work_and_close(slot, stay, first);
-    frame.go_away();
+/// One whole loop of `shape` in `slot`, as its caller. The payload of a body that panicked.
+pub(super) fn run_loop<F: Fn(usize, Range<usize>) -> Flow + Sync>(
+    slot: &Slot,
+    shape: Shape,
+    f: &F,
+) -> Option<Payload> {
+    let body = Body::new(f, 0, Blocks::new(shape.units, shape.units));
+    // SAFETY: each model has one owner of a slot at a time, `f` is borrowed, and `close` is called below.
+    let (mut stay, first) = unsafe { slot.open(body, shape) };
+    let ran = slot.work(&mut stay, first);
+    slot.close(stay, ran.units)
 }
 
-/// The caller's part between opening and closing.
-pub(super) fn work_and_close(slot: &Slot, mut stay: Stay, first: Claim) {
-    let ran = slot.work(&mut stay, first);
-    assert!(slot.close(stay, ran.units).is_none(), "a body panicked");
+/// One whole loop in which nothing panics, after which its frame is taken away.
+pub(super) fn one_loop(slot: &Slot, shape: Shape, frame: &Frame) {
+    let payload = run_loop(slot, shape, &|lane, indices| frame.run(lane, indices));
+    assert!(payload.is_none(), "a body panicked");
+    frame.go_away();
 }
 
 /// A worker's visit to a slot, without the chain. The units that it ran.

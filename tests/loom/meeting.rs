@@ -4,15 +4,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::harness::{check, one_loop, visitor, work_and_close, Frame};
-use crate::blocks::Blocks;
+use super::harness::{check, one_loop, run_loop, visitor, Frame};
 use crate::parking::Parker;
-use crate::slot::body::Body;
+use crate::slot::body::Flow;
 use crate::slot::shape::Shape;
 use crate::slot::Slot;
 
-/// A loop of two units whose first body, the caller's, waits until somebody else runs the second. A worker
-/// is sent there after the opening; another may still be about in the loop before.
+/// A loop of two units whose first body, the caller's, sends a worker to the slot and waits until somebody runs
+/// the second. Another worker may still be about in the loop before.
 fn two_bodies_meet(shape: Shape) {
     let slot = Arc::new(Slot::default());
     let before = Frame::new(2, 2);
@@ -22,19 +21,16 @@ fn two_bodies_meet(shape: Shape) {
     let met = Parker::new();
     let meet = |_, indices: Range<usize>| {
         if indices.start == 0 {
+            let called = visitor(&slot, 1, 1);
             met.park();
+            called.join().unwrap();
         } else {
             met.unpark();
         }
-        crate::slot::body::Flow::GoOn
+        Flow::GoOn
     };
-    let body = Body::new(&meet, 0, Blocks::new(2, 2));
-    // SAFETY: this thread owns the slot, the loop before is closed, and `work_and_close` closes this one.
-    let (stay, first) = unsafe { slot.open(body, shape) };
-    let called = visitor(&slot, 1, 1);
-    work_and_close(&slot, stay, first);
+    assert!(run_loop(&slot, shape, &meet).is_none());
     late.join().unwrap();
-    called.join().unwrap();
 }
 
 /// A latecomer that holds the only lane looks again after it has let go. Catches: no second look in
