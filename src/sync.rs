@@ -41,6 +41,7 @@ mod imp {
 
 #[cfg(loom)]
 mod imp {
+    #[allow(clippy::unsafe_removed_from_name)] // The other build's `Cell` has no such name.
     pub(crate) use loom::cell::UnsafeCell as Cell;
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::atomic;

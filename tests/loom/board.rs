@@ -83,9 +83,9 @@ impl Marked {
     }
 }
 
-/// A loop that twice has something to give: the worker gets both, whether it is called or finds the mark. Catches:
-/// no second look after the mark is taken down, no fence in `unmark`, none before `mark` looks at the mark,
-/// none after it, no second call after it.
+/// A loop that twice has something to give: the worker gets both, whether it is called or finds the
+/// mark. Catches: no second look after the mark is taken down, no fence in `unmark`, none before
+/// `mark` looks at the mark, none after it, no second call after it.
 #[test]
 fn a_mark_is_not_forgotten() {
     check(3, || {
@@ -113,9 +113,9 @@ fn two_marks_are_not_forgotten() {
     });
 }
 
-/// Two threads run a loop each in a slot of the board, one after the other in one slot or at the same time in
-/// several: each finds what the last holder left. Catches: `release` without Release, `hold` without Acquire, a slot
-/// held by two.
+/// Two threads run a loop each in a slot of the board, one after the other in one slot or at the
+/// same time in several: each finds what the last holder left. Catches: `release` without Release,
+/// `hold` without Acquire, a slot held by two.
 #[test]
 fn a_slot_changes_hands() {
     check(3, || {

@@ -28,15 +28,15 @@ fn the_epochs_come_round() {
     check(2, || loops_after(EPOCHS - 2));
 }
 
-/// The numbers pass the half, where a word of epoch 0 would count as newer. Catches: lanes made without a word of
-/// the loop that is over.
+/// The numbers pass the half, where a word of epoch 0 would count as newer. Catches: lanes made
+/// without a word of the loop that is over.
 #[test]
 fn the_epochs_pass_the_half() {
     check(2, || loops_after(EPOCHS / 2));
 }
 
-/// The numbers pass a quarter, where the run words are refreshed while a latecomer may look at them. Catches:
-/// words refreshed with the epoch of the loop that opens.
+/// The numbers pass a quarter, where the run words are refreshed while a latecomer may look at
+/// them. Catches: words refreshed with the epoch of the loop that opens.
 #[test]
 fn the_run_words_are_refreshed() {
     check(2, || loops_after(EPOCHS / 4 - 1));

@@ -1,4 +1,5 @@
-//! What the models share: how a model is run, a loop's data that loom watches, and a worker's visit.
+//! What the models share: how a model is run, a loop's data that loom watches, and a worker's
+//! visit.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub(super) fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static
     builder.check(model);
 }
 
-/// What one loop borrows from its caller: loom reports any access that is not ordered with the caller's last.
+/// What one loop borrows from its caller: loom reports any access that is not ordered with the
+/// caller's last.
 pub(super) struct Frame {
     /// Read by every body, written by the caller as soon as the loop is closed.
     ground: Cell<bool>,
@@ -27,7 +29,8 @@ pub(super) struct Frame {
     scratch: Box<[Cell<u32>]>,
 }
 
-// SAFETY: the cells are loom's, and its report of an access without order is what the models are for.
+// SAFETY: the cells are loom's, and its report of an access without order is what the models are
+// for.
 unsafe impl Sync for Frame {}
 // SAFETY: as above; what is in the cells are plain numbers.
 unsafe impl Send for Frame {}
@@ -81,7 +84,8 @@ pub(super) fn run_loop<F: Fn(usize, Range<usize>) -> Flow + Sync>(
     f: &F,
 ) -> Option<Payload> {
     let body = Body::new(f, 0, Blocks::new(shape.units, shape.units));
-    // SAFETY: each model has one owner of a slot at a time, `f` is borrowed, and `close` is called below.
+    // SAFETY: each model has one owner of a slot at a time, `f` is borrowed, and `close` is called
+    // below.
     let (mut stay, first) = unsafe { slot.open(body, shape) };
     let ran = slot.work(&mut stay, first);
     slot.close(stay, ran.units)

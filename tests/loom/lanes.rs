@@ -15,7 +15,8 @@ struct Scratched {
     scratch: Box<[Cell<u32>]>,
 }
 
-// SAFETY: the cells are loom's, and its report of an access without order is what the models are for.
+// SAFETY: the cells are loom's, and its report of an access without order is what the models are
+// for.
 unsafe impl Sync for Scratched {}
 // SAFETY: as above; what is in the cells are plain numbers.
 unsafe impl Send for Scratched {}
@@ -31,13 +32,14 @@ impl Scratched {
     }
 
     fn use_scratch(&self, lane: usize) {
-        // SAFETY: the pointer is the cell's own; that nobody else looks meanwhile is what loom checks.
+        // SAFETY: the pointer is the cell's own; that nobody else looks meanwhile is what loom
+        // checks.
         self.scratch[lane].with_mut(|count| unsafe { *count += 1 });
     }
 }
 
-/// A held id is one thread's until it is released, and the next one's after that. Catches: an id taken by
-/// a store, released with Relaxed, taken with Relaxed.
+/// A held id is one thread's until it is released, and the next one's after that. Catches: an id
+/// taken by a store, released with Relaxed, taken with Relaxed.
 #[test]
 fn a_held_lane_is_handed_over() {
     check(3, || {
@@ -57,7 +59,8 @@ fn a_held_lane_is_handed_over() {
     });
 }
 
-/// Drawn ids are all different, and no more are drawn than there are. Catches: an id drawn by a store.
+/// Drawn ids are all different, and no more are drawn than there are. Catches: an id drawn by a
+/// store.
 #[test]
 fn a_drawn_lane_is_drawn_once() {
     check(3, || {

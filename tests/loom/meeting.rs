@@ -1,5 +1,5 @@
-//! Models of refusals: a worker that finds the lanes taken goes away for good, so whoever took one for nothing must
-//! come in itself.
+//! Models of refusals: a worker that finds the lanes taken goes away for good, so whoever took one
+//! for nothing must come in itself.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::slot::body::Flow;
 use crate::slot::shape::Shape;
 use crate::slot::Slot;
 
-/// A loop of two units whose first body, the caller's, sends a worker to the slot and waits until somebody runs
-/// the second. Another worker may still be about in the loop before.
+/// A loop of two units whose first body, the caller's, sends a worker to the slot and waits until
+/// somebody runs the second. Another worker may still be about in the loop before.
 fn two_bodies_meet(shape: Shape) {
     let slot = Arc::new(Slot::default());
     let before = Frame::new(2, 2);
@@ -40,8 +40,8 @@ fn a_latecomer_looks_again() {
     check(3, || two_bodies_meet(Shape::in_runs(2, 2, 1)));
 }
 
-/// A worker that drew an id of the loop before does not use one up of the next. Catches: an id drawn without
-/// comparing the epoch.
+/// A worker that drew an id of the loop before does not use one up of the next. Catches: an id
+/// drawn without comparing the epoch.
 #[test]
 fn a_latecomer_draws_no_id_of_the_next_loop() {
     check(3, || two_bodies_meet(Shape::in_line(true, 2, 2)));

@@ -1,4 +1,5 @@
-//! Models of `Sleepers`: whoever publishes work and whoever goes to sleep, one of both sees the other.
+//! Models of `Sleepers`: whoever publishes work and whoever goes to sleep, one of both sees the
+//! other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +47,8 @@ impl Desk {
             .is_ok()
     }
 
-    /// As worker `me`: takes `pieces` of work, waits where there is none. The numbers of the calls that it got.
+    /// As worker `me`: takes `pieces` of work, waits where there is none. The numbers of the calls
+    /// that it got.
     fn work(&self, me: usize, spin: Duration, pieces: usize) -> Vec<u32> {
         let mut calls = Vec::new();
         for _ in 0..pieces {
@@ -69,7 +71,8 @@ impl Desk {
 /// A spin of a length that a model does not look at.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// One worker and one publisher of two pieces of work: the worker gets both, and each call that was made.
+/// One worker and one publisher of two pieces of work: the worker gets both, and each call that was
+/// made.
 fn one_worker(spin: Duration) {
     let desk = Desk::new(1);
     let worker = {
@@ -80,16 +83,16 @@ fn one_worker(spin: Duration) {
     assert_eq!(worker.join().unwrap(), made);
 }
 
-/// A worker that is about to park and a publisher do not miss each other, and no call is lost or doubled.
-/// Catches: no fence in `wait` before it looks, no fence between publishing and `call_one`, a look before the
-/// announcement, `withdraw` ignored.
+/// A worker that is about to park and a publisher do not miss each other, and no call is lost or
+/// doubled. Catches: no fence in `wait` before it looks, no fence between publishing and
+/// `call_one`, a look before the announcement, `withdraw` ignored.
 #[test]
 fn a_parking_worker_is_not_missed() {
     check(3, || one_worker(Duration::ZERO));
 }
 
-/// The same for a worker that spins before it parks. Catches: no look after the spin's end, the call
-/// forgotten where `withdraw` fails.
+/// The same for a worker that spins before it parks. Catches: no look after the spin's end, the
+/// call forgotten where `withdraw` fails.
 #[test]
 fn a_spinning_worker_is_not_missed() {
     check(3, || one_worker(SPIN));
@@ -117,8 +120,8 @@ fn two_workers(spin: Duration) {
     assert_eq!(got, made);
 }
 
-/// Two workers and two publishers, without a spin. Catches: a claim by load and store, which calls one worker
-/// twice.
+/// Two workers and two publishers, without a spin. Catches: a claim by load and store, which calls
+/// one worker twice.
 #[test]
 fn two_publishers_call_two_workers() {
     check(2, || two_workers(Duration::ZERO));
@@ -130,8 +133,8 @@ fn two_publishers_call_two_spinners() {
     check(2, || two_workers(SPIN));
 }
 
-/// A spinner that is sent to sleep while work is published does not sleep through it. Catches: the call
-/// to park handed out, or the worker parked without another look.
+/// A spinner that is sent to sleep while work is published does not sleep through it. Catches: the
+/// call to park handed out, or the worker parked without another look.
 #[test]
 fn a_spinner_sent_to_sleep_is_not_missed() {
     check(3, || {
@@ -150,8 +153,9 @@ fn a_spinner_sent_to_sleep_is_not_missed() {
     });
 }
 
-/// A worker that is started while work is published finds it, or is called by the publisher or, once it counts, by
-/// whoever started it. Catches: no fence between counting it and looking for work, a place made too late.
+/// A worker that is started while work is published finds it, or is called by the publisher or,
+/// once it counts, by whoever started it. Catches: no fence between counting it and looking for
+/// work, a place made too late.
 #[test]
 fn a_new_worker_is_not_missed() {
     check(3, || {

@@ -24,7 +24,8 @@ fn pool_with(workers: usize) -> ThreadPool {
     pool
 }
 
-/// A loop with as many lanes as bodies, in which each body waits for the next one, which another lane must run.
+/// A loop with as many lanes as bodies, in which each body waits for the next one, which another
+/// lane must run.
 fn all_meet(pool: &ThreadPool, dispatch: Dispatch, bodies: usize) {
     let begun: Vec<_> = (0..bodies).map(|_| Parker::new()).collect();
     let bodies_loop = pool.parallel_for(0..bodies).num_threads(bodies);
@@ -36,8 +37,8 @@ fn all_meet(pool: &ThreadPool, dispatch: Dispatch, bodies: usize) {
     });
 }
 
-/// Two bodies meet with one worker, which may be about to sleep, and the pool ends. Catches: no call, no
-/// second call after the mark, workers not called when the pool closes.
+/// Two bodies meet with one worker, which may be about to sleep, and the pool ends. Catches: no
+/// call, no second call after the mark, workers not called when the pool closes.
 #[test]
 fn two_bodies_meet() {
     check(3, || all_meet(&pool_with(1), Dispatch::Adaptive, 2));
@@ -49,8 +50,8 @@ fn two_bodies_meet_in_line() {
     check(3, || all_meet(&pool_with(1), Dispatch::Chained, 2));
 }
 
-/// Three bodies meet, though the caller brings in one worker only and waits in its own body. Catches: the
-/// invitation not passed on, or passed on after the first body.
+/// Three bodies meet, though the caller brings in one worker only and waits in its own body.
+/// Catches: the invitation not passed on, or passed on after the first body.
 #[test]
 fn three_bodies_meet() {
     check(1, || all_meet(&pool_with(2), Dispatch::Adaptive, 3));
@@ -68,35 +69,50 @@ fn three_bodies_meet_per_thread() {
     check(2, || all_meet(&pool_with(2), Dispatch::PerThread, 3));
 }
 
-/// What is on the way from the loop before leads to the next loop, which then calls nobody of its own.
-fn who_is_on_the_way_comes_to_the_next_loop(dispatch: Dispatch) {
-    check(3, move || {
-        let pool = pool_with(1);
-        let frame = Frame::new(2, 2);
-        pool.parallel_for(0..2)
-            .dispatch(dispatch)
-            .for_each_lane(|lane, i| {
-                frame.run(lane, i..i + 1);
-            });
-        frame.go_away();
-        all_meet(&pool, dispatch, 2);
-    });
+/// What is on the way from the loop before leads to the next loop, which then calls nobody of its
+/// own.
+fn one_loop_then_all_meet(dispatch: Dispatch, bodies: usize) {
+    let pool = pool_with(bodies - 1);
+    let frame = Frame::new(2, 2);
+    pool.parallel_for(0..2)
+        .num_threads(2)
+        .dispatch(dispatch)
+        .for_each_lane(|lane, i| {
+            frame.run(lane, i..i + 1);
+        });
+    frame.go_away();
+    all_meet(&pool, dispatch, bodies);
 }
 
-/// A place that is left over in the queue. Catches: no fence in `post` or in `arrived`, `arrived` after the visit.
+/// A place that is left over in the queue. Catches: no fence in `post` or in `arrived`, `arrived`
+/// after the visit.
 #[test]
 fn a_place_left_over_leads_to_the_next_loop() {
-    who_is_on_the_way_comes_to_the_next_loop(Dispatch::Chained);
+    check(3, || one_loop_then_all_meet(Dispatch::Chained, 2));
 }
 
-/// A worker that was called. Catches: `arrived` after the visit, a call counted though nobody was idle.
+/// A worker that was called. Catches: `arrived` after the visit, a call counted though nobody was
+/// idle.
 #[test]
 fn a_called_worker_comes_to_the_next_loop() {
-    who_is_on_the_way_comes_to_the_next_loop(Dispatch::Adaptive);
+    check(3, || one_loop_then_all_meet(Dispatch::Adaptive, 2));
 }
 
-/// A worker that is started while a loop is open comes in, though nobody was there to be called. Catches: a mark
-/// without another call after it, none at all, a pool that grows without looking for work.
+/// The same with two workers.
+#[test]
+fn a_place_left_over_leads_three_bodies_on() {
+    check(2, || one_loop_then_all_meet(Dispatch::Chained, 3));
+}
+
+/// The same with two workers.
+#[test]
+fn a_called_worker_leads_three_bodies_on() {
+    check(0, || one_loop_then_all_meet(Dispatch::Adaptive, 3));
+}
+
+/// A worker that is started while a loop is open comes in, though nobody was there to be called.
+/// Catches: a mark without another call after it, none at all, a pool that grows without looking
+/// for work.
 fn a_new_worker_comes_in(dispatch: Dispatch) {
     check(3, move || {
         let pool = Arc::new(pool_with(0));
@@ -135,8 +151,8 @@ fn a_dropped_pool_runs_two_tasks(workers: usize) {
     assert_eq!(ran.load(Ordering::Relaxed), 2);
 }
 
-/// One worker runs both tasks, wherever the end of the pool meets it. Catches: a worker that ends though something is
-/// queued, no fence in `close`, a close that calls nobody.
+/// One worker runs both tasks, wherever the end of the pool meets it. Catches: a worker that ends
+/// though something is queued, no fence in `close`, a close that calls nobody.
 #[test]
 fn a_dropped_pool_has_run_its_tasks() {
     check(3, || a_dropped_pool_runs_two_tasks(1));

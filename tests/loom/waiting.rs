@@ -41,8 +41,8 @@ impl Counter {
     }
 }
 
-/// A waiter that is about to sleep and a notifier do not miss each other. Catches: no fence on either side,
-/// a notifier that does not take the lock, the count after the question.
+/// A waiter that is about to sleep and a notifier do not miss each other. Catches: no fence on
+/// either side, a notifier that does not take the lock, the count after the question.
 #[test]
 fn a_waiter_is_not_missed() {
     check(3, || {
@@ -53,8 +53,8 @@ fn a_waiter_is_not_missed() {
     });
 }
 
-/// Two waiters, and two pieces made by two threads, each with one notification: both waiters go. Catches: a waiter
-/// that does not ask again when it is woken.
+/// Two waiters, and two pieces made by two threads, each with one notification: both waiters go.
+/// Catches: a waiter that does not ask again when it is woken.
 #[test]
 fn two_waiters_are_not_missed() {
     check(2, || {
@@ -78,8 +78,9 @@ fn drain(queue: &Arc<ConcurrentQueue<u32>>) -> thread::JoinHandle<u32> {
     thread::spawn(move || std::iter::from_fn(|| queue.wait()).sum())
 }
 
-/// What is pushed before the stop is drained, by one consumer or the other, and both end. Catches: `wait` that
-/// does not look again after it has seen the stop, a stop that notifies one, a push that does not notify.
+/// What is pushed before the stop is drained, by one consumer or the other, and both end. Catches:
+/// `wait` that does not look again after it has seen the stop, a stop that notifies one, a push
+/// that does not notify.
 #[test]
 fn a_stopped_queue_is_drained() {
     check(2, || {
@@ -99,8 +100,8 @@ fn a_stopped_queue_is_drained() {
     });
 }
 
-/// An item that was seen in the queue before it was stopped is handed out, though its push has not returned
-/// yet. Catches: `wait` that does not look again after it has seen the stop.
+/// An item that was seen in the queue before it was stopped is handed out, though its push has not
+/// returned yet. Catches: `wait` that does not look again after it has seen the stop.
 #[test]
 fn an_item_seen_before_the_stop_is_not_lost() {
     check(3, || {
@@ -120,8 +121,8 @@ fn an_item_seen_before_the_stop_is_not_lost() {
     });
 }
 
-/// Each of two items that are pushed by two threads wakes a consumer, though nobody stops the queue.
-/// Catches: a notification that is left out where another is on its way.
+/// Each of two items that are pushed by two threads wakes a consumer, though nobody stops the
+/// queue. Catches: a notification that is left out where another is on its way.
 #[test]
 fn every_push_wakes() {
     check(2, || {
