@@ -17,6 +17,12 @@ impl Count {
         );
     }
 
+    /// Puts it to `n`; only the one writer may.
+    #[inline]
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Relaxed);
+    }
+
     /// The count so far.
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)

@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod barrier;
 mod blocks;
 mod board;
+mod clock;
 mod count;
 mod disjoint;
 mod dispatch;
@@ -12,6 +14,7 @@ mod parallel_for;
 mod parking;
 mod partition;
 mod pool;
+mod price;
 mod queue;
 mod scratch;
 mod segments;

@@ -19,6 +19,12 @@ pub struct Stats {
     pub wake_ups: u64,
     /// Calls after which the worker found nothing to do.
     pub wake_ups_found_nothing: u64,
+    /// Calls to idle workers to take the watch over loops that call nobody.
+    pub watch_calls: u64,
+    /// Times that the worker on watch woke up by itself and looked at the loops.
+    pub watch_looks: u64,
+    /// Loops that the worker on watch found open for so long that it took part.
+    pub watch_entries: u64,
     /// Blocks that callers ran themselves.
     pub blocks_by_caller: u64,
     /// Blocks that workers ran.
@@ -44,6 +50,9 @@ pub(crate) struct Counts {
     pub(crate) loops_brought_in: Count,
     pub(crate) wake_ups: Count,
     pub(crate) wake_ups_found_nothing: Count,
+    pub(crate) watch_calls: Count,
+    pub(crate) watch_looks: Count,
+    pub(crate) watch_entries: Count,
     pub(crate) blocks: Count,
     pub(crate) blocks_from_other_runs: Count,
     pub(crate) tasks: Count,
@@ -69,6 +78,9 @@ impl Stats {
         self.loops_brought_in += counts.loops_brought_in.get();
         self.wake_ups += counts.wake_ups.get();
         self.wake_ups_found_nothing += counts.wake_ups_found_nothing.get();
+        self.watch_calls += counts.watch_calls.get();
+        self.watch_looks += counts.watch_looks.get();
+        self.watch_entries += counts.watch_entries.get();
         self.blocks_from_other_runs += counts.blocks_from_other_runs.get();
         self.tasks += counts.tasks.get();
         self.parks += counts.parks.get();

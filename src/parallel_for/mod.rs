@@ -14,6 +14,7 @@ mod reduce;
 mod slices;
 
 use std::ops::Range;
+use std::panic::Location;
 
 pub use self::cut::{ByCost, Cut, Even, Given};
 use crate::blocks::Blocks;
@@ -57,17 +58,20 @@ pub struct ParallelFor<'p, C = Even> {
     num_threads: Option<usize>,
     min_block_size: usize,
     dispatch: Option<Dispatch>,
+    site: &'static Location<'static>,
     cut: C,
 }
 
 impl ThreadPool {
     /// A loop over `range`, to be told how and with which body. See [`ParallelFor`].
     #[inline]
+    #[track_caller]
     pub fn parallel_for(&self, range: Range<usize>) -> ParallelFor<'_> {
         ParallelFor::new(self, range)
     }
 
     /// Calls `f(i, &mut x[i])` for every element. Shorthand for [`ParallelFor::for_each_mut`].
+    #[track_caller]
     pub fn for_each_mut<T: Send>(&self, x: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
         self.parallel_for(0..x.len()).for_each_mut(x, f);
     }
@@ -78,6 +82,7 @@ impl ThreadPool {
     /// # Panics
     ///
     /// If `len` is 0.
+    #[track_caller]
     pub fn for_each_chunk_mut<T: Send>(
         &self,
         x: &mut [T],
@@ -95,6 +100,7 @@ impl ThreadPool {
     /// # Panics
     ///
     /// If `bounds` decrease or go beyond the slice.
+    #[track_caller]
     pub fn for_each_part_mut<T: Send>(
         &self,
         x: &mut [T],
@@ -110,6 +116,7 @@ impl<'p> ParallelFor<'p> {
     /// A loop over `range` with the pool's defaults. A range that starts at or beyond its end is
     /// empty.
     #[inline]
+    #[track_caller]
     pub(crate) fn new(pool: &'p ThreadPool, range: Range<usize>) -> Self {
         ParallelFor {
             pool,
@@ -117,6 +124,7 @@ impl<'p> ParallelFor<'p> {
             num_threads: None,
             min_block_size: 1,
             dispatch: None,
+            site: Location::caller(),
             cut: Even,
         }
     }
@@ -154,6 +162,7 @@ impl<'p> ParallelFor<'p> {
             num_threads: self.num_threads,
             min_block_size: self.min_block_size,
             dispatch: self.dispatch,
+            site: self.site,
             cut,
         }
     }
@@ -206,6 +215,7 @@ pub struct Runner<'p> {
     pool: &'p ThreadPool,
     num_threads: usize,
     dispatch: Option<Dispatch>,
+    site: &'static Location<'static>,
 }
 
 impl Runner<'_> {
@@ -224,6 +234,7 @@ impl Runner<'_> {
                 dispatch,
                 self.num_threads,
                 Body::new(&f, start, blocks),
+                self.site,
             )
         }
     }
@@ -248,6 +259,7 @@ impl<C: Cut> ParallelFor<'_, C> {
             pool: self.pool,
             num_threads,
             dispatch: self.dispatch,
+            site: self.site,
         };
         self.cut.run(runner, self.range, self.min_block_size, f);
     }

@@ -45,6 +45,7 @@ impl ParallelFor<'_, Even> {
             pool: self.pool,
             num_threads,
             dispatch: self.dispatch,
+            site: self.site,
         };
         let fits = size_of::<T>().saturating_mul(blocks.count()) <= STACK_BYTES;
         match blocks.count() {

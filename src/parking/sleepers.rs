@@ -39,6 +39,8 @@ impl Call {
 pub(crate) enum Waited {
     /// The second look found something: nobody called.
     InSight,
+    /// Nobody called within the limit.
+    TimedOut,
     /// Somebody called.
     Called {
         /// What for.
@@ -46,6 +48,26 @@ pub(crate) enum Waited {
         /// Whether the worker was parked, so that the call cost a system call.
         parked: bool,
     },
+}
+
+/// Whom a call reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// Nobody was idle.
+    Nobody,
+    /// Whoever is idle sleeps, and all processors have a thread that is awake.
+    NoProcessor,
+    /// A worker that spun.
+    Spinning,
+    /// A worker that slept: the call was a system call.
+    Parked,
+}
+
+impl Reached {
+    /// Whether a worker was called.
+    pub(crate) fn somebody(self) -> bool {
+        matches!(self, Reached::Spinning | Reached::Parked)
+    }
 }
 
 /// One worker's place.
@@ -113,18 +135,42 @@ impl Sleepers {
     }
 
     /// Calls one idle worker, a spinning one if there is one. What the call is about must have been
-    /// published, with a `fence(SeqCst)` after it. False: nobody was idle, nobody was called.
-    pub(crate) fn call_one(&self, call: Call) -> bool {
+    /// published, with a `fence(SeqCst)` after it.
+    pub(crate) fn call_one(&self, call: Call) -> Reached {
+        self.call_if(call, || true)
+    }
+
+    /// The same, but wakes no worker for which there is no processor.
+    pub(crate) fn call_one_to_spare(&self, call: Call) -> Reached {
+        self.call_if(call, || self.processor_to_spare())
+    }
+
+    fn call_if(&self, call: Call, may_wake: impl Fn() -> bool) -> Reached {
         let workers = self.workers();
         if let Some(worker) = self.spinning.claim(workers) {
             self.tell(worker, call.0.get());
-        } else if let Some(worker) = self.parked.claim(workers) {
-            self.tell(worker, call.0.get());
-            self.place(worker).parker.unpark();
-        } else {
-            return false;
+            return Reached::Spinning;
         }
-        true
+        if !may_wake() {
+            return Reached::NoProcessor;
+        }
+        let Some(worker) = self.parked.claim(workers) else {
+            return Reached::Nobody;
+        };
+        self.tell(worker, call.0.get());
+        self.place(worker).parker.unpark();
+        Reached::Parked
+    }
+
+    /// Whether a worker spins, waiting for a call.
+    #[inline]
+    pub(crate) fn someone_spins(&self) -> bool {
+        self.spinning.len(self.workers()) != 0
+    }
+
+    /// Threads that may work at the same time: one for each processor.
+    pub(crate) fn processors(&self) -> usize {
+        self.spare_processors + 1
     }
 
     /// Sends every spinning worker to sleep.
@@ -136,18 +182,22 @@ impl Sleepers {
     }
 
     /// Waits, as worker `me`, until called: spins for at most `spin` where a processor is free for
-    /// it, then sleeps. `work_in_sight` is asked after each announcement.
+    /// it, then sleeps, for at most `limit` if there is one. `work_in_sight` is asked after each
+    /// announcement.
     pub(crate) fn wait(
         &self,
         me: usize,
         spin: Duration,
+        limit: Option<Duration>,
         work_in_sight: impl Fn() -> bool,
     ) -> Waited {
-        if !spin.is_zero() && self.processor_to_spare() {
+        // The asking worker is awake in this count, and stays so.
+        let may_spin = || self.workers_awake() <= self.spare_processors;
+        if !spin.is_zero() && may_spin() {
             self.spinning.announce(me);
             // Partner: the fence that each publisher puts before `call_one`.
             fence(Ordering::SeqCst);
-            if !work_in_sight() && self.workers_awake() <= self.spare_processors {
+            if !work_in_sight() && may_spin() {
                 self.spin(me, spin);
             }
             if self.spinning.withdraw(me) {
@@ -170,16 +220,18 @@ impl Sleepers {
         if work_in_sight() && self.parked.withdraw(me) {
             return Waited::InSight;
         }
-        Waited::Called {
-            call: Call(self.sleep(me)),
-            parked: true,
+        match self.sleep(me, limit) {
+            Some(call) => Waited::Called {
+                call: Call(call),
+                parked: true,
+            },
+            None => Waited::TimedOut,
         }
     }
 
-    /// Whether one more worker may spin: the caller, the workers that are busy and those that spin
-    /// already each have a processor, and one is left. (The asking worker is busy in this count.)
+    /// Whether one more thread could work without taking another's processor.
     fn processor_to_spare(&self) -> bool {
-        self.workers_awake() <= self.spare_processors
+        self.workers_awake() < self.spare_processors
     }
 
     /// Workers that are not parked.
@@ -231,13 +283,22 @@ impl Sleepers {
         }
     }
 
-    /// Sleeps until there is a call, and takes it.
-    fn sleep(&self, me: usize) -> NonZeroU32 {
+    /// Sleeps until there is a call, and takes it. `None`: nobody had called when the limit was
+    /// over.
+    fn sleep(&self, me: usize, limit: Option<Duration>) -> Option<NonZeroU32> {
         loop {
             if let Some(call) = self.called(me) {
-                return call;
+                return Some(call);
             }
-            self.place(me).parker.park();
+            let Some(limit) = limit else {
+                self.place(me).parker.park();
+                continue;
+            };
+            self.place(me).parker.park_timeout(limit);
+            if self.parked.withdraw(me) {
+                return None;
+            }
+            return Some(self.take_call(me));
         }
     }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Shared;
-use crate::parking::Call;
-use crate::slot::{Slot, Stay};
+use crate::parking::{Call, Reached};
+use crate::slot::{Slot, Stay, Urgency};
 use crate::stats::Counts;
+use crate::sync::atomic::{fence, Ordering};
 
 /// What is in a pool's queue.
 pub(crate) enum Task {
@@ -41,15 +42,17 @@ pub(crate) struct Calls;
 impl Calls {
     /// Look at the marked slots and at the queue.
     pub(crate) const LOOK_AROUND: Call = Call::new(0);
+    /// Take the watch.
+    pub(crate) const WATCH: Call = Call::new(1);
 
     /// Look at slot `index` of the board.
     fn to_slot(index: usize) -> Call {
-        Call::new(1 + index as u32)
+        Call::new(2 + index as u32)
     }
 
     /// The slot that the call names.
     pub(crate) fn slot(call: Call) -> Option<usize> {
-        (call.number() as usize).checked_sub(1)
+        (call.number() as usize).checked_sub(2)
     }
 }
 
@@ -57,19 +60,21 @@ impl Shared {
     /// A worker that has claimed its first units brings in the next one, if one more may come and
     /// something is left for it. A loop with one line passes on through the queue, as it began.
     pub(crate) fn pass_on(&self, place: &Place, stay: &Stay, counts: &Counts) {
-        if place.slot(self).wants_more(stay) {
+        if let Some(urgency) = place.slot(self).wants_more(stay) {
             if stay.is_in_line() {
                 self.post(place, 1, counts);
             } else {
-                self.invite(place, counts);
+                self.invite(place, urgency, counts);
             }
         }
     }
 
     /// Calls one idle worker to the slot, unless one is on its way there, who was called for an
-    /// earlier loop or by another lane: it will look at this loop as well. If nobody is idle, the
-    /// slot is marked, so that the next worker that becomes idle comes.
-    pub(crate) fn invite(&self, place: &Place, counts: &Counts) {
+    /// earlier loop or by another lane: it will look at this loop as well. If nobody can be called,
+    /// the slot is marked, so that the next worker that becomes idle comes; and if that is for want
+    /// of a processor, the watch is kept, because the threads that are awake may wait for those that
+    /// were not called.
+    pub(crate) fn invite(&self, place: &Place, urgency: Urgency, counts: &Counts) {
         let &Place::Board(index) = place else {
             return self.post(place, 1, counts);
         };
@@ -79,12 +84,21 @@ impl Shared {
         if slot.someone_comes() {
             return;
         }
-        let call = Calls::to_slot(index);
-        if !self.sleepers.call_one(call) {
+        let call = || match urgency {
+            Urgency::Speed => self.sleepers.call_one_to_spare(Calls::to_slot(index)),
+            Urgency::Progress => self.sleepers.call_one(Calls::to_slot(index)),
+        };
+        let called_at = slot.stamp_call();
+        let mut reached = call();
+        if !reached.somebody() {
             self.board.mark(index);
-            if !self.sleepers.call_one(call) {
-                return;
-            }
+            reached = call();
+        }
+        match reached {
+            Reached::Nobody => return,
+            Reached::NoProcessor => return self.keep_watch(counts),
+            Reached::Spinning => {}
+            Reached::Parked => self.market.woke(called_at),
         }
         slot.called();
         counts.wake_ups.add(1);
@@ -98,7 +112,7 @@ impl Shared {
             // Nothing is queued that nobody would take out. A worker that is started meanwhile sees
             // the mark, or has announced itself before.
             if let Place::Board(_) = place {
-                self.invite(place, counts);
+                self.invite(place, Urgency::Progress, counts);
             }
             return;
         }
@@ -107,7 +121,35 @@ impl Shared {
             if !slot.post(places) {
                 return;
             }
-            self.submit(Task::Visit(place.clone()), Some(counts));
+            let called_at = slot.stamp_call();
+            let reached = self.submit(Task::Visit(place.clone()));
+            if reached.somebody() {
+                counts.wake_ups.add(1);
+            }
+            if reached == Reached::Parked {
+                self.market.woke(called_at);
+            }
+        }
+    }
+
+    /// Sees to it that somebody will look at the slot that was opened before, with a
+    /// [`barrier::light`](crate::barrier::light) or more in between, if its loop stays open for
+    /// long.
+    #[inline]
+    pub(crate) fn keep_watch(&self, counts: &Counts) {
+        if !self.watch.is_kept() {
+            self.want_watch(counts);
+        }
+    }
+
+    #[cold]
+    fn want_watch(&self, counts: &Counts) {
+        if self.watch.want() {
+            // Partner: the fence that a worker puts after it has announced that it is idle.
+            fence(Ordering::SeqCst);
+            if self.sleepers.call_one(Calls::WATCH).somebody() {
+                counts.watch_calls.add(1);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | `worker` | the life of a worker |
 //! | `chain` | how a loop brings in one worker, and each of them the next |
 //! | `seat` | a caller's hold on a slot, kept from loop to loop |
+//! | `watch` | one idle worker looks now and then whether a loop that called nobody got stuck |
 //! | `fork` | telling a forked child from its parent |
 //! | `thread` | a worker's thread, of the standard library or of the system |
 //! | `processors` | how many there are for this process |
@@ -22,6 +23,7 @@ mod processors;
 mod seat;
 mod shared;
 mod thread;
+mod watch;
 mod worker;
 
 use std::fmt;
@@ -131,7 +133,10 @@ impl ThreadPool {
 
     /// Puts a task into the queue, workers or not.
     pub(crate) fn enqueue(&self, task: Box<dyn FnOnce() + Send>) {
-        self.shared().submit(Task::Run(task), None);
+        let shared = self.shared();
+        if shared.submit(Task::Run(task)).somebody() {
+            shared.count_outside(|stats| stats.wake_ups += 1);
+        }
     }
 
     /// Sends the workers that spin to sleep: a program that knows it has no loop for a while saves

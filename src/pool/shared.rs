@@ -11,10 +11,13 @@ use super::builder::Config;
 use super::chain::{Calls, Task};
 use super::processors::processors;
 use super::thread::Thread;
+use super::watch::Watch;
 use super::{fork, MAX_THREADS};
+use crate::barrier;
 use crate::board::Board;
 use crate::count::Count;
-use crate::parking::Sleepers;
+use crate::parking::{Reached, Sleepers};
+use crate::price::{Market, Table};
 use crate::queue::ConcurrentQueue;
 use crate::segments::Segments;
 use crate::stats::{Counts, Stats};
@@ -29,7 +32,12 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) board: Board,
     pub(crate) sleepers: Sleepers,
+    pub(crate) watch: Watch,
     pub(crate) queue: ConcurrentQueue<Task>,
+    /// What each loop costs.
+    pub(crate) costs: Table,
+    /// What bringing somebody in costs.
+    pub(crate) market: CachePadded<Market>,
     /// What each worker counts.
     pub(crate) worker_counts: Segments<CachePadded<Counts>>,
     /// What threads count that own neither a slot nor a worker's number: shared, so never on a
@@ -52,13 +60,17 @@ impl Shared {
     pub(crate) fn new(config: Arc<Config>) -> Arc<Self> {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let processors = processors();
+        barrier::prepare();
         Arc::new_cyclic(|me| Shared {
             id: IDS.fetch_add(1, Std::Relaxed),
             generation: fork::generation(),
             config,
             board: Board::new(),
             sleepers: Sleepers::new(MAX_THREADS - 1, processors),
+            watch: Watch::new(),
             queue: ConcurrentQueue::new(),
+            costs: Table::new(),
+            market: CachePadded::default(),
             worker_counts: Segments::new(),
             outside: Mutex::new(Stats::default()),
             crew: Mutex::new(Crew::default()),
@@ -116,16 +128,11 @@ impl Shared {
     }
 
     /// Puts a task into the queue and calls an idle worker, if there is one.
-    pub(crate) fn submit(&self, task: Task, counts: Option<&Counts>) {
+    pub(crate) fn submit(&self, task: Task) -> Reached {
         self.queue.push(task);
         // Partner: the fence that a worker puts after it has announced that it is idle.
         fence(Ordering::SeqCst);
-        if self.sleepers.call_one(Calls::LOOK_AROUND) {
-            match counts {
-                Some(counts) => counts.wake_ups.add(1),
-                None => self.count_outside(|stats| stats.wake_ups += 1),
-            }
-        }
+        self.sleepers.call_one(Calls::LOOK_AROUND)
     }
 
     /// Runs a task; its panic goes to the handler.
@@ -149,7 +156,10 @@ impl Shared {
 
     /// Whether a worker that announced itself idle should look around instead.
     pub(crate) fn work_in_sight(&self) -> bool {
-        self.board.any_marked() || !self.queue.is_empty() || self.is_closing()
+        self.board.any_marked()
+            || !self.queue.is_empty()
+            || self.watch.is_wanted()
+            || self.is_closing()
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -164,7 +174,7 @@ impl Shared {
         self.closing.store(true, Ordering::Release);
         // Partner: the fence that a worker puts after it has announced that it is idle.
         fence(Ordering::SeqCst);
-        while self.sleepers.call_one(Calls::LOOK_AROUND) {}
+        while self.sleepers.call_one(Calls::LOOK_AROUND).somebody() {}
         let threads = {
             let mut crew = self
                 .crew

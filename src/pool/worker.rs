@@ -1,5 +1,6 @@
 //! A worker: looks for something to do, does it, goes idle.
 
+use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Duration;
 
@@ -7,9 +8,12 @@ use super::affinity::pin_current_thread;
 use super::builder::Handler;
 use super::chain::{Calls, Place, Task};
 use super::shared::Shared;
-use crate::parking::Waited;
+use super::watch::{self, Look};
+use crate::parking::{Call, Waited};
+use crate::price::Start;
 use crate::slot::Slot;
 use crate::stats::Counts;
+use crate::sync::atomic::{fence, Ordering};
 
 /// The life of worker `number`.
 pub(crate) fn main(shared: &Shared, number: usize) {
@@ -20,6 +24,8 @@ pub(crate) fn main(shared: &Shared, number: usize) {
         shared,
         number,
         counts: shared.worker_counts.get_or_make(number),
+        on_watch: Cell::new(false),
+        called: Cell::new(None),
     };
     worker.handle(&shared.config.on_start, "a start_handler");
     worker.work();
@@ -30,6 +36,10 @@ struct Worker<'a> {
     shared: &'a Shared,
     number: usize,
     counts: &'a Counts,
+    /// Whether this worker is the sentinel of the [`watch`](super::watch).
+    on_watch: Cell<bool>,
+    /// How this worker was called for what it does next, if it was.
+    called: Cell<Option<Start>>,
 }
 
 impl Worker<'_> {
@@ -52,34 +62,79 @@ impl Worker<'_> {
             if self.shared.is_closing() && self.shared.queue.is_empty() {
                 return;
             }
+            if !self.on_watch.get() {
+                self.on_watch.set(self.shared.watch.take());
+            }
             let spin = if useful {
                 self.shared.config.spin
             } else {
                 Duration::ZERO
             };
+            let limit = self.on_watch.get().then_some(watch::PERIOD);
             let waited = self
                 .shared
                 .sleepers
-                .wait(self.number, spin, || self.shared.work_in_sight());
+                .wait(self.number, spin, limit, || self.shared.work_in_sight());
             useful = match waited {
                 Waited::InSight => useful,
-                Waited::Called { call, parked } => {
-                    let met = if parked {
-                        &self.counts.parks
-                    } else {
-                        &self.counts.spins_met_work
-                    };
-                    met.add(1);
-                    let found = match Calls::slot(call) {
-                        Some(index) => self.follow(&Place::Board(index)),
-                        None => self.look_around(),
-                    };
-                    if !found {
-                        self.counts.wake_ups_found_nothing.add(1);
-                    }
-                    found
-                }
+                Waited::TimedOut => self.look_at_the_board(),
+                Waited::Called { call, parked } => self.answer(call, parked),
             };
+        }
+    }
+
+    /// Does what it was called for.
+    fn answer(&self, call: Call, parked: bool) -> bool {
+        if call == Calls::WATCH {
+            self.on_watch
+                .set(self.shared.watch.take() || self.on_watch.get());
+            return false;
+        }
+        let (met, start) = if parked {
+            (&self.counts.parks, Start::Parked)
+        } else {
+            (&self.counts.spins_met_work, Start::Spinning)
+        };
+        met.add(1);
+        self.called.set(Some(start));
+        let found = match Calls::slot(call) {
+            Some(index) => self.follow(&Place::Board(index)),
+            None => self.look_around(),
+        };
+        self.called.set(None);
+        if !found {
+            self.counts.wake_ups_found_nothing.add(1);
+        }
+        found
+    }
+
+    /// Before a worker that is on watch runs anything, it calls another.
+    fn give_watch_away(&self) {
+        if self.on_watch.take() {
+            self.shared.watch.give_away();
+            // Partner: the fence that a worker puts after it has announced that it is idle.
+            fence(Ordering::SeqCst);
+            if self.shared.sleepers.call_one(Calls::WATCH).somebody() {
+                self.counts.watch_calls.add(1);
+            }
+        }
+    }
+
+    /// On watch: enters a loop that has been open for long.
+    fn look_at_the_board(&self) -> bool {
+        self.counts.watch_looks.add(1);
+        match self.shared.watch.look(&self.shared.board) {
+            Look::Well => false,
+            Look::Idle => {
+                self.on_watch
+                    .set(!self.shared.watch.lapse(&self.shared.board));
+                false
+            }
+            Look::Stuck(index) => {
+                let found = self.visit(&Place::Board(index), true);
+                self.counts.watch_entries.add(u64::from(found));
+                found
+            }
         }
     }
 
@@ -92,9 +147,9 @@ impl Worker<'_> {
     fn visit_a_marked_slot(&self) -> bool {
         self.shared.board.marked().any(|index| {
             let place = Place::Board(index);
-            self.visit(&place) || {
+            self.visit(&place, false) || {
                 self.shared.board.unmark(index);
-                self.visit(&place)
+                self.visit(&place, false)
             }
         })
     }
@@ -103,6 +158,7 @@ impl Worker<'_> {
         match self.shared.queue.pop() {
             None => false,
             Some(Task::Run(task)) => {
+                self.give_watch_away();
                 self.shared.run_task(task);
                 self.counts.tasks.add(1);
                 true
@@ -113,16 +169,25 @@ impl Worker<'_> {
 
     /// Goes where a call or a place in the queue leads, which was counted as on its way.
     fn follow(&self, place: &Place) -> bool {
-        place.slot(self.shared).arrived();
-        self.visit(place)
+        let slot = place.slot(self.shared);
+        if let Some(start) = self.called.take() {
+            self.shared.market.started(start, slot.called_at());
+        }
+        slot.arrived();
+        self.visit(place, false)
     }
 
-    /// Takes part in the loop of a slot. False: there was nothing to do.
-    fn visit(&self, place: &Place) -> bool {
+    /// Takes part in the loop of a slot, which may have been open for `long`. False: there was
+    /// nothing to do.
+    fn visit(&self, place: &Place, long: bool) -> bool {
         let slot: &Slot = place.slot(self.shared);
         while let Some(mut stay) = slot.enter(self.number) {
             let mut units = 0;
+            self.give_watch_away();
             if let Some(first) = slot.claim(&mut stay) {
+                if long {
+                    slot.make_urgent();
+                }
                 // The chain: whoever starts brings in the next one, before its first block.
                 self.shared.pass_on(place, &stay, self.counts);
                 let ran = slot.work(&mut stay, first);

@@ -59,6 +59,18 @@ impl Body {
         }
     }
 
+    /// Where the code of the `F` is that the body was made from.
+    #[inline]
+    pub(crate) fn code(&self) -> usize {
+        self.call as usize
+    }
+
+    /// How many indices the loop has.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// How many blocks the loop has.
     pub(crate) fn blocks(&self) -> usize {
         self.blocks.count()
@@ -89,10 +101,29 @@ impl Body {
     /// The `F` that the body was made from must be borrowed until this returns.
     #[inline]
     pub(crate) unsafe fn run(&self, lane: usize, blocks: Range<usize>) -> Flow {
-        let span = self.blocks.span(blocks);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.call(lane, self.blocks.span(blocks)) }
+    }
+
+    /// Runs one block as `lane`.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    #[inline]
+    pub(crate) unsafe fn run_one(&self, lane: usize, block: usize) -> Flow {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.call(lane, self.blocks.range(block)) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    #[inline(always)]
+    unsafe fn call(&self, lane: usize, span: Range<usize>) -> Flow {
         let indices = self.start + span.start..self.start + span.end;
         // SAFETY: `data` is the address of the `F` that `call` was instantiated for, and the caller
-        // of `run` keeps it borrowed.
+        // of this keeps it borrowed.
         unsafe { (self.call)(self.data, lane, indices) }
     }
 }

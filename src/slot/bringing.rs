@@ -2,15 +2,30 @@
 
 use super::shape::Claims;
 use super::{Slot, Stay};
-use crate::sync::atomic::{fence, AtomicI32, AtomicUsize, Ordering};
+use crate::clock;
+use crate::sync::atomic::{fence, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+
+/// How much somebody is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// For speed: nobody is woken for whom there is no processor.
+    Speed,
+    /// Because the loop has been open for long: bodies may wait for each other.
+    Progress,
+}
+
+/// Set in `invitations` when the loop has been open for long.
+const URGENT: usize = 1 << (usize::BITS - 1);
 
 /// Who has been brought in.
 pub(super) struct Bringing {
-    /// Invitations of the current loop, of a loop with runs.
+    /// Invitations of the current loop, of a loop with runs; and [`URGENT`].
     pub(super) invitations: AtomicUsize,
     /// Who is on the way to this slot: places in the pool's queue and workers that were called,
     /// left over ones of earlier loops included.
     coming: AtomicI32,
+    /// When the last call was made.
+    called_at: AtomicU64,
 }
 
 impl Bringing {
@@ -18,24 +33,46 @@ impl Bringing {
         Bringing {
             invitations: AtomicUsize::new(0),
             coming: AtomicI32::new(0),
+            called_at: AtomicU64::new(0),
         }
     }
 }
 
 impl Slot {
     /// Whether this lane, which has claimed its first units, should bring in the next one: fewer
-    /// than all lanes have been asked for, and something is left.
-    pub(crate) fn wants_more(&self, stay: &Stay) -> bool {
+    /// than all lanes have been asked for, and something is left. If so, how much it is wanted.
+    pub(crate) fn wants_more(&self, stay: &Stay) -> Option<Urgency> {
         match stay.shape.claims {
-            Claims::InLine { chain } => chain && stay.lane + 1 < stay.shape.lanes && self.is_open(),
+            Claims::InLine { chain } => {
+                let more = chain && stay.lane + 1 < stay.shape.lanes && self.is_open();
+                more.then_some(Urgency::Progress)
+            }
             Claims::InRuns { runs, .. } => {
                 // Relaxed: a budget. It belongs to the current loop, because a claim of it is held.
-                self.bringing.invitations.load(Ordering::Relaxed) < stay.shape.lanes - 1
-                    && self.anything_left(stay, runs)
-                    && self.bringing.invitations.fetch_add(1, Ordering::Relaxed)
-                        < stay.shape.lanes - 1
+                let invitations = &self.bringing.invitations;
+                let wanted = |invitations: usize| {
+                    let urgency = if invitations & URGENT == 0 {
+                        Urgency::Speed
+                    } else {
+                        Urgency::Progress
+                    };
+                    (invitations & !URGENT < stay.shape.lanes - 1).then_some(urgency)
+                };
+                wanted(invitations.load(Ordering::Relaxed))?;
+                if !self.anything_left(stay, runs) {
+                    return None;
+                }
+                wanted(invitations.fetch_add(1, Ordering::Relaxed))
             }
         }
+    }
+
+    /// The loop of which this lane holds a claim has been open for long: from now on whoever comes
+    /// in brings in the next one, whether or not there is a processor for it.
+    pub(crate) fn make_urgent(&self) {
+        self.bringing
+            .invitations
+            .fetch_or(URGENT, Ordering::Relaxed);
     }
 
     /// Whether anybody is on the way to this slot, who will then see the units that the caller of
@@ -52,6 +89,19 @@ impl Slot {
     /// moment, and one more may be called.
     pub(crate) fn called(&self) {
         self.bringing.coming.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes the time at which somebody is about to be called, and returns it.
+    pub(crate) fn stamp_call(&self) -> u64 {
+        let now = clock::now();
+        // Relaxed: it serves the price of a call only.
+        self.bringing.called_at.store(now, Ordering::Relaxed);
+        now
+    }
+
+    /// When somebody was called last.
+    pub(crate) fn called_at(&self) -> u64 {
+        self.bringing.called_at.load(Ordering::Relaxed)
     }
 
     /// Counts one more place in the queue, unless `most` are on the way.

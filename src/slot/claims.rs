@@ -37,7 +37,9 @@ impl Slot {
     /// is left.
     #[inline]
     pub(crate) fn claim(&self, stay: &mut Stay) -> Option<Claim> {
-        if stay.is_in_line() {
+        if stay.solo {
+            self.claim_solo(stay)
+        } else if stay.is_in_line() {
             self.claim_in_line(stay)
         } else {
             self.claim_in_runs(stay)

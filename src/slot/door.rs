@@ -7,7 +7,7 @@
 //! | bits | name | meaning |
 //! |---|---|---|
 //! | 63..22 | epoch | number of the slot's current loop |
-//! | 21..0 | position, of a loop with one line | next unclaimed unit; all ones: used up |
+//! | 21..0 | position, of a loop with one line | next unclaimed unit; the highest values: used up, [solo](super::solo), asked |
 //! | 21..11 | cut, of a loop with runs | where the rest was cut into runs; all ones: not cut |
 //! | 10..0 | next, of a loop with runs | next unclaimed unit of the caller's run, or of the whole loop while it is not cut; all ones: used up |
 
@@ -17,6 +17,10 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 const POSITION_BITS: u32 = 22;
 /// A used-up position of a loop with one line.
 const POSITION_END: u64 = (1 << POSITION_BITS) - 1;
+/// The owner is alone in a loop with one line and claims without this word.
+const POSITION_SOLO: u64 = POSITION_END - 1;
+/// The same, and somebody wants to come in.
+const POSITION_ASKED: u64 = POSITION_END - 2;
 /// Bits of `cut` and of `next`.
 const HALF_BITS: u32 = 11;
 /// "Not cut" and "used up" of a loop with runs.
@@ -25,7 +29,7 @@ const HALF_END: u64 = (1 << HALF_BITS) - 1;
 const EPOCHS: u64 = 1 << (64 - POSITION_BITS);
 
 /// Most units of a loop with one line.
-pub(crate) const MAX_UNITS_IN_LINE: usize = POSITION_END as usize - 1;
+pub(crate) const MAX_UNITS_IN_LINE: usize = POSITION_ASKED as usize;
 /// Most units of a loop with runs.
 pub(crate) const MAX_UNITS_IN_RUNS: usize = 1 << (HALF_BITS - 1);
 
@@ -91,6 +95,21 @@ impl Word {
         Self::with_halves(epoch, cut as u64, next, end)
     }
 
+    /// A loop with one line in which the owner is alone.
+    pub(crate) fn solo(epoch: Epoch) -> Self {
+        Self::with_position(epoch, POSITION_SOLO)
+    }
+
+    /// The same, in which somebody has asked to come in.
+    pub(crate) fn asked(epoch: Epoch) -> Self {
+        Self::with_position(epoch, POSITION_ASKED)
+    }
+
+    /// Whether it is either of those two.
+    pub(crate) fn is_solo(self) -> bool {
+        matches!(self.0 & POSITION_END, POSITION_SOLO | POSITION_ASKED)
+    }
+
     /// A loop of which nothing is left to claim, of either kind.
     pub(crate) fn shut(epoch: Epoch) -> Self {
         Self::with_position(epoch, POSITION_END)
@@ -115,6 +134,7 @@ impl Word {
     /// Of a loop with one line: the next unclaimed unit, `None` when used up.
     pub(crate) fn position(self) -> Option<usize> {
         let position = self.0 & POSITION_END;
+        debug_assert!(!self.is_solo());
         (position != POSITION_END).then_some(position as usize)
     }
 
@@ -144,7 +164,7 @@ impl Door {
     /// The current word. What the owner wrote before it opened this loop is visible afterwards.
     #[inline]
     pub(crate) fn look(&self) -> Word {
-        // Acquire: partner is the Release in `open`. The compare-and-swaps in between do not break
+        // Acquire: partner is the Release in `put`. The compare-and-swaps in between do not break
         // its release sequence.
         Word(self.0.load(Ordering::Acquire))
     }
@@ -155,10 +175,10 @@ impl Door {
         Word(self.0.load(Ordering::Relaxed))
     }
 
-    /// The owner opens the next loop: a plain store, because nobody changes the word of a loop that
-    /// is over.
+    /// The owner opens the next loop, or shuts one in which it is alone: a plain store, because
+    /// nobody changes the word of a loop of which nothing is left.
     #[inline]
-    pub(crate) fn open(&self, word: Word) {
+    pub(crate) fn put(&self, word: Word) {
         // Release: partner is the Acquire in `look`.
         if cfg!(not(loom)) {
             self.0.store(word.0, Ordering::Release);

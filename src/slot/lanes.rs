@@ -45,7 +45,7 @@ impl Lanes {
     pub(crate) fn make(&self, from: usize, to: usize, epoch: Epoch) {
         self.lanes.reserve(to.saturating_sub(1));
         for lane in from.max(1)..to {
-            self.run(lane).open(Word::shut(epoch));
+            self.run(lane).put(Word::shut(epoch));
         }
     }
 
@@ -57,7 +57,7 @@ impl Lanes {
 
     /// Before a loop with one line: the caller has id 0, the next is 1.
     pub(crate) fn open_ids(&self, epoch: Epoch, lanes: usize) {
-        self.ids.open(Word::in_line(epoch, 1, lanes));
+        self.ids.put(Word::in_line(epoch, 1, lanes));
     }
 
     /// Draws the next id of the loop `epoch`, if there is one.

@@ -9,6 +9,7 @@
 //! | door's word | loop | who changes it |
 //! |---|---|---|
 //! | `shut(e)` | none, or nothing left to claim | the owner opens `e + 1` by a store |
+//! | solo, or asked | one line, in which the owner is alone | see [`solo`] |
 //! | in line, position `p` | one line, units from `p` on unclaimed | claimers, to `p + 1` |
 //! | not cut, next `n` | runs, only the caller was there so far | the caller claims; a worker that enters cuts |
 //! | cut at `c`, next `n` | runs; units from `c` on are shared out | claimers of run 0; whoever finds all used up shuts |
@@ -45,6 +46,7 @@ pub(crate) mod door;
 pub(crate) mod finish;
 pub(crate) mod lanes;
 pub(crate) mod shape;
+mod solo;
 mod work;
 
 use std::ops::Range;
@@ -53,11 +55,15 @@ use crossbeam_utils::CachePadded;
 
 use self::body::{Body, Payload};
 use self::bringing::Bringing;
+pub(crate) use self::bringing::Urgency;
 pub(crate) use self::claims::Claim;
 use self::door::{Door, Epoch, Word};
 use self::finish::Finish;
 use self::lanes::Lanes;
 use self::shape::{Claims, Shape};
+use self::solo::Solo;
+use crate::barrier;
+use crate::count::Count;
 use crate::stats::Counts;
 use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{lock, Cell, Mutex};
@@ -68,11 +74,23 @@ pub(crate) struct Slot {
     sheet: CachePadded<Sheet>,
     bringing: CachePadded<Bringing>,
     finish: CachePadded<Finish>,
+    solo: CachePadded<Solo>,
     lanes: Lanes,
     /// The first payload of the current loop.
     payload: Mutex<Option<Payload>>,
     /// What the owners have counted.
     pub(crate) counts: CachePadded<Counts>,
+    /// What the owners have noted about prices.
+    pub(crate) notes: CachePadded<Notes>,
+}
+
+/// What a slot's owners remember from loop to loop.
+#[derive(Default)]
+pub(crate) struct Notes {
+    /// When the clock was read last, at the end of a loop.
+    pub(crate) last: Count,
+    /// What the loops since the last wake-up would have saved with a worker that spins.
+    pub(crate) rent: Count,
 }
 
 /// What the owner writes before it opens, and all lanes read.
@@ -90,6 +108,18 @@ struct Sheet {
 // is `Send`.
 unsafe impl Sync for Sheet {}
 
+/// How the owner begins a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// Others are called: it claims as every lane does.
+    Together,
+    /// It is expected to be alone to the end: it claims all units but one, then the last; with one
+    /// line, one after the other, [solo](solo).
+    Alone,
+    /// It will think again after one unit.
+    Probing,
+}
+
 /// One lane's presence in one loop.
 pub(crate) struct Stay {
     epoch: Epoch,
@@ -97,6 +127,8 @@ pub(crate) struct Stay {
     lane: usize,
     /// The door's word as this lane has seen it last, in a loop with one line.
     seen: Word,
+    /// Whether this is the owner, alone in a loop with one line.
+    solo: bool,
     /// Where the loop was cut, once this lane knows.
     cut: Option<usize>,
     /// Runs that this lane has seen used up, counted from its own on.
@@ -122,9 +154,11 @@ impl Slot {
             }),
             bringing: CachePadded::new(Bringing::new()),
             finish: CachePadded::new(Finish::new()),
+            solo: CachePadded::new(Solo::new(epoch)),
             lanes: Lanes::new(epoch),
             payload: Mutex::new(None),
             counts: CachePadded::default(),
+            notes: CachePadded::default(),
         }
     }
 
@@ -134,8 +168,8 @@ impl Slot {
     ///
     /// The caller is the slot's owner, the last loop is closed, and what `body` borrows stays
     /// borrowed until [`close`](Self::close) has returned.
-    pub(crate) unsafe fn open(&self, body: Body, shape: Shape) -> (Stay, Claim) {
-        // Relaxed, here and below: the owner reads and writes its own words; `Door::open` publishes
+    pub(crate) unsafe fn open(&self, body: Body, shape: Shape, begin: Begin) -> (Stay, Claim) {
+        // Relaxed, here and below: the owner reads and writes its own words; `Door::put` publishes
         // them.
         let last = self.door.look_again().epoch();
         let epoch = last.next();
@@ -153,13 +187,22 @@ impl Slot {
         // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop
         // before.
         self.sheet.shape.store(shape.pack(epoch), Ordering::Release);
-        let first = match shape.claims {
-            Claims::InLine { .. } => 1,
-            Claims::InRuns { runs, .. } => shape.grain(shape.run(0, runs).end),
+        let first = match (shape.claims, begin) {
+            (Claims::InLine { .. }, _) | (_, Begin::Probing) => 1,
+            (Claims::InRuns { runs, .. }, Begin::Together) => shape.grain(shape.run(0, runs).end),
+            (Claims::InRuns { .. }, Begin::Alone) => shape.units - 1,
         };
-        let word = shape.opening(epoch, first);
-        self.door.open(word);
-        (Stay::new(word, shape, 0, None), Claim(0..first))
+        let solo = shape.is_in_line() && begin != Begin::Together && barrier::light_is_cheap();
+        let word = if solo {
+            self.solo.open(last);
+            Word::solo(epoch)
+        } else {
+            shape.opening(epoch, first)
+        };
+        self.door.put(word);
+        let mut stay = Stay::new(word, shape, 0, None);
+        stay.solo = solo;
+        (stay, Claim(0..first))
     }
 
     /// Makes the lanes that `shape` needs and the slot does not have yet, and refreshes the run
@@ -182,10 +225,13 @@ impl Slot {
     /// never claims anything afterwards must still [`leave`](Self::leave).
     pub(crate) fn enter(&self, preferred_lane: usize) -> Option<Stay> {
         loop {
-            let (word, shape) = self.look()?;
+            let (mut word, shape) = self.look()?;
             let epoch = word.epoch();
             match shape.claims {
                 Claims::InLine { .. } => {
+                    if word.is_solo() {
+                        word = self.end_solo(word, shape)?;
+                    }
                     let lane = self.lanes.draw(epoch, shape.lanes)?;
                     return Some(Stay::new(word, shape, lane, None));
                 }
@@ -199,6 +245,12 @@ impl Slot {
                 }
             }
         }
+    }
+
+    /// The number of the last loop, and whether it is open.
+    pub(crate) fn glance(&self) -> (Epoch, bool) {
+        let word = self.door.look_again();
+        (word.epoch(), !word.is_shut())
     }
 
     /// Whether a worker that came now might find something to claim.
@@ -270,6 +322,7 @@ impl Stay {
             shape,
             lane,
             seen,
+            solo: false,
             cut,
             passed: 0,
         }
@@ -277,7 +330,7 @@ impl Stay {
 
     /// Whether the loop has one line.
     pub(crate) fn is_in_line(&self) -> bool {
-        matches!(self.shape.claims, Claims::InLine { .. })
+        self.shape.is_in_line()
     }
 
     fn is_others_run(&self, units: &Range<usize>) -> bool {

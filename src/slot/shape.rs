@@ -84,6 +84,14 @@ impl Shape {
         }
     }
 
+    /// The same in no more runs than there are `processors`: so few lanes are there at a time.
+    pub(crate) fn on(mut self, processors: usize) -> Self {
+        if let Claims::InRuns { runs, .. } = &mut self.claims {
+            *runs = (*runs).min(processors);
+        }
+        self
+    }
+
     /// The word, marked with the epoch that it is for.
     pub(crate) fn pack(self, epoch: Epoch) -> u64 {
         let tag = epoch.low_bits(TAG_BITS) << PAYLOAD_BITS;
@@ -128,6 +136,18 @@ impl Shape {
             Claims::InLine { .. } => Word::in_line(epoch, claimed, self.units),
             Claims::InRuns { .. } => Word::not_cut(epoch, claimed, self.units),
         }
+    }
+
+    /// Whether a claim takes one unit because each may need a lane of its own.
+    #[inline]
+    pub(crate) fn is_single(self) -> bool {
+        matches!(self.claims, Claims::InRuns { single: true, .. })
+    }
+
+    /// Whether the loop has one line.
+    #[inline]
+    pub(crate) fn is_in_line(self) -> bool {
+        matches!(self.claims, Claims::InLine { .. })
     }
 
     /// How many runs there are: one, where the loop has one line.

@@ -55,39 +55,73 @@ impl Slot {
     /// stopped the rest is claimed and not run. A panic of the body stops the loop; the first
     /// payload is kept for [`close`](Self::close).
     pub(crate) fn work(&self, stay: &mut Stay, first: Claim) -> Ran {
+        self.work_on(stay, first, Ran::default())
+    }
+
+    /// The same, with a pause for thought after the first claim.
+    pub(crate) fn work_and_think(
+        &self,
+        stay: &mut Stay,
+        first: Claim,
+        think: impl FnOnce(),
+    ) -> Ran {
+        let body = self.body();
+        let mut ran = Ran::default();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            self.run_claim::<false>(stay, &body, first, &mut ran)
+        })) {
+            self.keep_first(payload);
+        }
+        think();
+        match self.claim(stay) {
+            Some(next) => self.work_on(stay, next, ran),
+            None => ran,
+        }
+    }
+
+    fn work_on(&self, stay: &mut Stay, mut first: Claim, mut ran: Ran) -> Ran {
+        let body = self.body();
+        if stay.solo && !self.is_stopped() {
+            match self.work_solo(stay, &body, first, &mut ran) {
+                Some(next) => first = next,
+                None => return ran,
+            }
+        }
+        if stay.is_in_line() {
+            self.work_by::<true>(stay, &body, first, ran)
+        } else {
+            self.work_by::<false>(stay, &body, first, ran)
+        }
+    }
+
+    /// The body, for the holder of a claim that is not settled.
+    #[inline]
+    fn body(&self) -> Body {
         let body = self.sheet.body.with(|cell| {
-            // SAFETY: the first claim is not settled yet, so the loop is open and its owner, who
-            // alone writes the cell, does not; the opening's write was acquired before the claim.
-            // The pointer is the cell's own.
+            // SAFETY: a claim is not settled yet, so the loop is open and its owner, who alone
+            // writes the cell, does not; the opening's write was acquired before the claim. The
+            // pointer is the cell's own.
             unsafe { *cell }
         });
-        let body = body.expect("an open loop has a body");
-        if stay.is_in_line() {
-            self.work_by::<true>(stay, &body, first)
-        } else {
-            self.work_by::<false>(stay, &body, first)
-        }
+        body.expect("an open loop has a body")
     }
 
     /// [`work`](Self::work) for one way of claiming. Single blocks in line are many and may be
     /// small: their code does without what runs and groups need.
     #[inline]
-    fn work_by<const IN_LINE: bool>(&self, stay: &mut Stay, body: &Body, first: Claim) -> Ran {
-        let mut ran = Ran::default();
+    fn work_by<const IN_LINE: bool>(
+        &self,
+        stay: &mut Stay,
+        body: &Body,
+        first: Claim,
+        mut ran: Ran,
+    ) -> Ran {
         let mut next = Some(first);
         // One frame of `catch_unwind` for many claims, because entering it costs as much as a small
         // block.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
-            while let Some(Claim(units)) = next.take() {
-                ran.units += units.len();
-                if !self.is_stopped() {
-                    let blocks = ran.count::<IN_LINE>(body, stay, units);
-                    // SAFETY: the claims of `ran` are not settled, so `close` does not return, and
-                    // what the body borrows stays borrowed.
-                    if unsafe { body.run(stay.lane, blocks) } == Flow::Stop {
-                        self.stop();
-                    }
-                }
+            while let Some(claim) = next.take() {
+                self.run_claim::<IN_LINE>(stay, body, claim, &mut ran);
                 next = self.claim_by::<IN_LINE>(stay);
             }
         })) {
@@ -95,6 +129,25 @@ impl Slot {
             next = self.claim_by::<IN_LINE>(stay);
         }
         ran
+    }
+
+    #[inline(always)]
+    fn run_claim<const IN_LINE: bool>(
+        &self,
+        stay: &Stay,
+        body: &Body,
+        Claim(units): Claim,
+        ran: &mut Ran,
+    ) {
+        ran.units += units.len();
+        if !self.is_stopped() {
+            let blocks = ran.count::<IN_LINE>(body, stay, units);
+            // SAFETY: the claims of `ran` are not settled, so `close` does not return, and what the
+            // body borrows stays borrowed.
+            if unsafe { body.run(stay.lane, blocks) } == Flow::Stop {
+                self.stop();
+            }
+        }
     }
 
     #[inline(always)]
@@ -107,7 +160,7 @@ impl Slot {
     }
 
     /// After this no lane begins another block.
-    fn stop(&self) {
+    pub(super) fn stop(&self) {
         // Relaxed: a lane that sees it late runs one claim more. `close` reads it after all are
         // done.
         self.sheet.stopped.store(true, Ordering::Relaxed);
@@ -119,7 +172,7 @@ impl Slot {
     }
 
     /// Stops the loop for a panic and keeps its payload, if it is the first.
-    fn keep_first(&self, payload: Payload) {
+    pub(super) fn keep_first(&self, payload: Payload) {
         self.stop();
         let later = {
             let mut first = lock(&self.payload);

@@ -1,7 +1,8 @@
 //! `Chained`: each lane that starts queues the next one.
 
-use super::work_and_close;
+use super::priced::{self, Shapes};
 use crate::pool::{Seat, Shared};
+use crate::price::Key;
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
 
@@ -13,11 +14,14 @@ pub(super) unsafe fn run(
     seat: &Seat,
     lanes: usize,
     body: Body,
+    key: Key,
 ) -> Option<Payload> {
-    let slot = seat.slot();
     let shape = Shape::in_line(true, lanes, body.blocks());
-    // SAFETY: the caller's promise; `work_and_close` closes it.
-    let (stay, first) = unsafe { slot.open(body, shape) };
-    shared.post(seat.place(), 1, &slot.counts);
-    work_and_close(slot, stay, first)
+    let shapes = Shapes {
+        together: shape,
+        alone: shape,
+    };
+    let bring_in = || shared.post(seat.place(), 1, &seat.slot().counts);
+    // SAFETY: the caller's promise.
+    unsafe { priced::run(shared, seat, shapes, body, key, bring_in) }
 }
