@@ -6,6 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use common::{for_every_strategy, pool, wait_until, Meeting};
 use conga::{Dispatch, ThreadPool};
@@ -16,6 +17,7 @@ for_every_strategy! {
     whoever_comes_gets_another_lane,
     as_many_bodies_as_threads_meet,
     two_bodies_meet_after_loops_that_were_tiny,
+    as_many_bodies_as_lanes_meet_after_loops_that_were_tiny,
     bodies_of_nested_loops_meet,
     bodies_meet_while_other_workers_are_held_up,
     the_caller_need_not_help,
@@ -105,20 +107,44 @@ fn as_many_bodies_as_threads_meet(dispatch: Dispatch) {
     }
 }
 
-// A loop that was tiny a thousand times, from the same place in the program and with the same body, has
-// bodies that wait for each other the next time: catches a strategy that has learned to bring in nobody.
-fn two_bodies_meet_after_loops_that_were_tiny(dispatch: Dispatch) {
-    let pool = pool(2, dispatch);
+/// Runs a loop that was tiny 100,000 times, from the same place in the program and with the same body,
+/// then has bodies that wait for each other: at once, and after pauses in which whoever looks after
+/// loops that call nobody has gone away. The pauses are the history that is tested; nothing relies on
+/// their length.
+fn meet_after_tiny_loops(pool: &ThreadPool, bodies: usize) {
     let run = |meeting: Option<&Meeting>| {
-        pool.parallel_for(0..2).for_each(|_| {
-            if let Some(meeting) = meeting {
-                meeting.attend();
-            }
-        });
+        pool.parallel_for(0..bodies)
+            .num_threads(bodies)
+            .for_each(|_| {
+                if let Some(meeting) = meeting {
+                    meeting.attend();
+                }
+            });
     };
-    for _ in 0..10 {
-        (0..1000).for_each(|_| run(None));
-        run(Some(&Meeting::of(2)));
+    for pause in [0, 1, 10, 100] {
+        (0..100_000).for_each(|_| run(None));
+        thread::sleep(Duration::from_millis(pause));
+        run(Some(&Meeting::of(bodies)));
+    }
+    for _ in 0..50 {
+        (0..100).for_each(|_| run(None));
+        run(Some(&Meeting::of(bodies)));
+    }
+}
+
+// Two bodies meet after any history: catches a strategy that has learned to bring in nobody, and a watch
+// that lapses for good.
+fn two_bodies_meet_after_loops_that_were_tiny(dispatch: Dispatch) {
+    for threads in [2, 3, 16] {
+        meet_after_tiny_loops(&pool(threads, dispatch), 2);
+    }
+}
+
+// As many bodies as lanes meet after the same history: catches a loop that is known to be light and whose
+// caller takes two bodies in one claim, a lane that comes late and brings nobody in.
+fn as_many_bodies_as_lanes_meet_after_loops_that_were_tiny(dispatch: Dispatch) {
+    for bodies in [3, 4] {
+        meet_after_tiny_loops(&pool(bodies, dispatch), bodies);
     }
 }
 

@@ -15,6 +15,7 @@ for_every_strategy! {
     counts_fit_together,
     loops_that_others_took_part_in,
     one_thread_means_no_thread,
+    light_loops_call_nobody,
     threads_and_tasks_are_counted,
 }
 
@@ -155,6 +156,30 @@ fn loops_that_others_took_part_in(dispatch: Dispatch) {
     over.attend();
     let counts = (alone.loops_brought_in, alone.blocks_by_others);
     assert_eq!((counts, alone.wake_ups), ((0, 0), 0), "{alone:?}");
+}
+
+// A loop that is known to be light calls nobody: of 10,000 calls no more than one in a hundred does, which
+// leaves room for calls in which the caller lost its processor and that look dear. Catches a loop that is
+// taken for expensive every time.
+fn light_loops_call_nobody(dispatch: Dispatch) {
+    if dispatch == Dispatch::PerThread {
+        return; // It calls everybody, always.
+    }
+    for threads in [2, 16] {
+        let pool = pool(threads, dispatch);
+        let light = |times: usize| {
+            for _ in 0..times {
+                pool.parallel_for(0..64).for_each(|i| {
+                    std::hint::black_box(i);
+                });
+            }
+        };
+        light(1000);
+        let change = change(&pool, || light(10_000));
+        assert_eq!(change.loops, 10_000);
+        assert!(change.wake_ups <= 100, "{change:?}");
+        assert!(change.blocks_by_others <= 100 * 64, "{change:?}");
+    }
 }
 
 // A pool of one thread starts none, calls nobody, and still runs everything, tasks included: catches a

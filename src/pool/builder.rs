@@ -96,7 +96,8 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// The name of worker `w`. Default: `conga-w`.
+    /// The name of worker `w`. Default: `conga-w`. NULs in it are left out; Linux shows the first 15
+    /// bytes.
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.name = Some(Box::new(name));
         self

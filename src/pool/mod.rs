@@ -23,7 +23,7 @@ mod processors;
 mod seat;
 mod shared;
 mod thread;
-mod watch;
+pub(crate) mod watch;
 mod worker;
 
 use std::fmt;
@@ -173,7 +173,11 @@ impl ThreadPool {
     /// The first use in a forked child: makes new memory and new workers.
     #[cold]
     fn rebuild(&self, parents: &Shared) -> &Shared {
-        let workers = parents.workers();
+        // As many as were meant, if the parent had not started them yet; as many as there were, if
+        // it had more.
+        let workers = parents
+            .workers()
+            .max(parents.config.lanes.saturating_sub(1));
         let new = Arc::into_raw(Shared::new(Arc::clone(&parents.config))).cast_mut();
         let old = std::ptr::from_ref(parents).cast_mut();
         // Release: partner is the Acquire in `shared`; Acquire: the same, where another thread was
@@ -218,5 +222,21 @@ impl fmt::Debug for ThreadPool {
             .field("num_threads", &self.num_threads())
             .field("dispatch", &self.dispatch())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A fork between the making of the global pool and the start of its workers: the child has the
+    /// workers that were meant. Catches a child that counts the parent's.
+    #[test]
+    fn a_child_starts_what_the_parent_had_not_yet() {
+        let pool = ThreadPool::builder().num_threads(3).build_without_workers();
+        let pool = pool.unwrap();
+        assert_eq!(pool.num_threads(), 1);
+        pool.rebuild(pool.shared());
+        assert_eq!(pool.num_threads(), 3);
     }
 }

@@ -103,7 +103,9 @@ impl Shared {
                 .config
                 .name
                 .as_ref()
-                .map_or_else(|| format!("conga-{next}"), |name| name(next));
+                .map_or_else(|| format!("conga-{next}"), |name| name(next))
+                // A thread's name ends at the first one, and the standard library panics.
+                .replace('\0', "");
             let me = self.sleepers.prepare();
             self.worker_counts.get_or_make(me);
             let shared = Arc::clone(self);

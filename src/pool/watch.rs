@@ -33,7 +33,7 @@ use crate::sync::{lock, Mutex};
 
 /// How long the sentinel sleeps between two looks. A loop that got stuck is entered after one to
 /// two of these.
-pub(super) const PERIOD: Duration = Duration::from_millis(1);
+pub(crate) const PERIOD: Duration = Duration::from_millis(1);
 
 /// Looks without any loop in between after which the watch lapses.
 const IDLE_LOOKS: u32 = 10;
@@ -59,7 +59,7 @@ struct Seen {
 
 /// What a look at the board shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(crate) enum Look {
     /// The loop in this slot was open at the last look, too.
     Stuck(usize),
     /// Loops come and go.
@@ -69,7 +69,7 @@ pub(super) enum Look {
 }
 
 impl Watch {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Watch {
             state: CachePadded::new(AtomicU32::new(NOBODY)),
             seen: Mutex::default(),
@@ -79,23 +79,23 @@ impl Watch {
     /// Whether somebody will look at the slot that was opened before, with a `barrier::light` in
     /// between.
     #[inline]
-    pub(super) fn is_kept(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         self.state.load(Ordering::Relaxed) != NOBODY
     }
 
     /// Wants a sentinel, if there is none. True: the caller of this, after a `fence(SeqCst)`, calls
     /// an idle worker.
-    pub(super) fn want(&self) -> bool {
+    pub(crate) fn want(&self) -> bool {
         self.change(NOBODY, WANTED)
     }
 
     /// Whether somebody should take the watch.
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         self.state.load(Ordering::Relaxed) == WANTED
     }
 
     /// Takes the watch, if it is wanted: the calling worker is the sentinel.
-    pub(super) fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         let taken = self.is_wanted() && self.change(WANTED, ON);
         if taken {
             lock(&self.seen).idle_looks = 0;
@@ -104,12 +104,12 @@ impl Watch {
     }
 
     /// The sentinel goes to work. It calls an idle worker, after a `fence(SeqCst)`.
-    pub(super) fn give_away(&self) {
+    pub(crate) fn give_away(&self) {
         self.state.store(WANTED, Ordering::Relaxed);
     }
 
     /// The sentinel lets the watch lapse. False: it has seen a loop all the same and goes on.
-    pub(super) fn lapse(&self, board: &Board) -> bool {
+    pub(crate) fn lapse(&self, board: &Board) -> bool {
         self.state.store(NOBODY, Ordering::Relaxed);
         // Partner: the light barrier between the opening of a light loop and its look at the
         // state.
@@ -119,7 +119,7 @@ impl Watch {
     }
 
     /// The sentinel looks at all slots.
-    pub(super) fn look(&self, board: &Board) -> Look {
+    pub(crate) fn look(&self, board: &Board) -> Look {
         let seen = &mut *lock(&self.seen);
         let (mut stuck, mut quiet) = (None, true);
         for (index, slot) in board.slots().enumerate() {

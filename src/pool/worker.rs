@@ -26,6 +26,7 @@ pub(crate) fn main(shared: &Shared, number: usize) {
         counts: shared.worker_counts.get_or_make(number),
         on_watch: Cell::new(false),
         called: Cell::new(None),
+        queue_first: Cell::new(false),
     };
     worker.handle(&shared.config.on_start, "a start_handler");
     worker.work();
@@ -40,6 +41,20 @@ struct Worker<'a> {
     on_watch: Cell<bool>,
     /// How this worker was called for what it does next, if it was.
     called: Cell<Option<Start>>,
+    /// Whether the queue comes before the marked slots at the next look: they take turns, so that
+    /// neither holds the other back.
+    queue_first: Cell<bool>,
+}
+
+/// What leads a worker to a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// A call to it, or a place in the queue.
+    Called,
+    /// Its mark.
+    Marked,
+    /// Its loop has been open for long.
+    Stuck,
 }
 
 impl Worker<'_> {
@@ -131,7 +146,7 @@ impl Worker<'_> {
                 false
             }
             Look::Stuck(index) => {
-                let found = self.visit(&Place::Board(index), true);
+                let found = self.visit(&Place::Board(index), Reason::Stuck);
                 self.counts.watch_entries.add(u64::from(found));
                 found
             }
@@ -141,15 +156,19 @@ impl Worker<'_> {
     /// Does one thing that nobody called this worker for: a loop that marked itself, because
     /// somebody waits for it, or the oldest task.
     fn look_around(&self) -> bool {
-        self.visit_a_marked_slot() || self.take_a_task()
+        if self.queue_first.replace(!self.queue_first.get()) {
+            self.take_a_task() || self.visit_a_marked_slot()
+        } else {
+            self.visit_a_marked_slot() || self.take_a_task()
+        }
     }
 
     fn visit_a_marked_slot(&self) -> bool {
         self.shared.board.marked().any(|index| {
             let place = Place::Board(index);
-            self.visit(&place, false) || {
+            self.visit(&place, Reason::Marked) || {
                 self.shared.board.unmark(index);
-                self.visit(&place, false)
+                self.visit(&place, Reason::Marked)
             }
         })
     }
@@ -167,6 +186,18 @@ impl Worker<'_> {
         }
     }
 
+    /// Before a worker goes elsewhere that may have been called for something in the queue, it calls
+    /// another.
+    fn call_for_the_queue(&self) {
+        if !self.shared.queue.is_empty() {
+            // Partner: the fence that a worker puts after it has announced that it is idle.
+            fence(Ordering::SeqCst);
+            if self.shared.sleepers.call_one(Calls::LOOK_AROUND).somebody() {
+                self.counts.wake_ups.add(1);
+            }
+        }
+    }
+
     /// Goes where a call or a place in the queue leads, which was counted as on its way.
     fn follow(&self, place: &Place) -> bool {
         let slot = place.slot(self.shared);
@@ -174,18 +205,20 @@ impl Worker<'_> {
             self.shared.market.started(start, slot.called_at());
         }
         slot.arrived();
-        self.visit(place, false)
+        self.visit(place, Reason::Called)
     }
 
-    /// Takes part in the loop of a slot, which may have been open for `long`. False: there was
-    /// nothing to do.
-    fn visit(&self, place: &Place, long: bool) -> bool {
+    /// Takes part in the loop of a slot. False: there was nothing to do.
+    fn visit(&self, place: &Place, reason: Reason) -> bool {
         let slot: &Slot = place.slot(self.shared);
         while let Some(mut stay) = slot.enter(self.number) {
             let mut units = 0;
             self.give_watch_away();
+            if reason != Reason::Called {
+                self.call_for_the_queue();
+            }
             if let Some(first) = slot.claim(&mut stay) {
-                if long {
+                if reason == Reason::Stuck {
                     slot.make_urgent();
                 }
                 // The chain: whoever starts brings in the next one, before its first block.

@@ -53,16 +53,25 @@ pub(crate) struct Market {
 impl Market {
     /// A worker has started, which was called at `called`.
     pub(crate) fn started(&self, start: Start, called: u64) {
-        let ticks = clock::between(called, clock::now());
+        self.sample(start, clock::between(called, clock::now()));
+    }
+
+    /// A call that began at `called` woke a parked worker and has returned.
+    pub(crate) fn woke(&self, called: u64) {
+        self.sample_call(clock::between(called, clock::now()));
+    }
+
+    /// A worker took so long to start.
+    pub(super) fn sample(&self, start: Start, ticks: u64) {
         match start {
             Start::Spinning => self.start_spinning.add(ticks),
             Start::Parked => self.start_parked.add(ticks),
         }
     }
 
-    /// A call that began at `called` woke a parked worker and has returned.
-    pub(crate) fn woke(&self, called: u64) {
-        self.call_parked.add(clock::between(called, clock::now()));
+    /// Waking a worker took so long.
+    pub(super) fn sample_call(&self, ticks: u64) {
+        self.call_parked.add(ticks);
     }
 
     /// How long a called worker that spins takes to start. As long as none was seen, it counts as

@@ -78,6 +78,10 @@ impl Slot {
         let mut unit = first.0.start;
         let worked = catch_unwind(AssertUnwindSafe(|| loop {
             ran.units += 1;
+            // Others may have come in, and stopped the loop, already.
+            if self.is_stopped() {
+                return None;
+            }
             ran.blocks += 1;
             // SAFETY: the claims of `ran` are not settled, so `close` does not return, and what the
             // body borrows stays borrowed.

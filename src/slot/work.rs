@@ -81,7 +81,7 @@ impl Slot {
 
     fn work_on(&self, stay: &mut Stay, mut first: Claim, mut ran: Ran) -> Ran {
         let body = self.body();
-        if stay.solo && !self.is_stopped() {
+        if stay.solo {
             match self.work_solo(stay, &body, first, &mut ran) {
                 Some(next) => first = next,
                 None => return ran,

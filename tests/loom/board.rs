@@ -35,7 +35,7 @@ impl Marked {
         self.units.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let call = Call::new(1);
-        if !self.sleepers.call_one(call) {
+        if !self.sleepers.call_one(call).somebody() {
             self.board.mark(0);
             self.sleepers.call_one(call);
         }
@@ -70,8 +70,8 @@ impl Marked {
                 let had = match marked.look_around() {
                     0 => {
                         let in_sight = || marked.board.any_marked();
-                        match marked.sleepers.wait(0, Duration::ZERO, in_sight) {
-                            Waited::InSight => 0,
+                        match marked.sleepers.wait(0, Duration::ZERO, None, in_sight) {
+                            Waited::InSight | Waited::TimedOut => 0,
                             Waited::Called { .. } => marked.visit(),
                         }
                     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::blocks::Blocks;
 use crate::slot::body::{Body, Flow, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::Slot;
+use crate::slot::{Begin, Slot};
 use crate::sync::Cell;
 
 /// Runs `model` through every order of its steps with at most `preemptions` preemptions.
@@ -83,11 +83,25 @@ pub(super) fn run_loop<F: Fn(usize, Range<usize>) -> Flow + Sync>(
     shape: Shape,
     f: &F,
 ) -> Option<Payload> {
+    run_loop_from(slot, shape, Begin::Together, f)
+}
+
+/// The same, with a caller that begins it so.
+pub(super) fn run_loop_from<F: Fn(usize, Range<usize>) -> Flow + Sync>(
+    slot: &Slot,
+    shape: Shape,
+    begin: Begin,
+    f: &F,
+) -> Option<Payload> {
     let body = Body::new(f, 0, Blocks::new(shape.units, shape.units));
     // SAFETY: each model has one owner of a slot at a time, `f` is borrowed, and `close` is called
     // below.
-    let (mut stay, first) = unsafe { slot.open(body, shape) };
-    let ran = slot.work(&mut stay, first);
+    let (mut stay, first) = unsafe { slot.open(body, shape, begin) };
+    let ran = if begin == Begin::Probing {
+        slot.work_and_think(&mut stay, first, || ())
+    } else {
+        slot.work(&mut stay, first)
+    };
     slot.close(stay, ran.units)
 }
 

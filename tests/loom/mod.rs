@@ -11,6 +11,8 @@
 //! | `slot` | loops back to back in one slot: claims, cuts, latecomers, shutting |
 //! | `late` | workers that are still in a loop, or at its door, when it is over |
 //! | `epochs` | the same where the numbers of the epochs come round |
+//! | `solo` | a loop whose owner claims by stores, until somebody comes in |
+//! | `watch` | no light loop is opened that nobody will look at |
 //! | `meeting` | nobody is refused for good on a latecomer's account |
 //! | `pool` | the whole: a caller and real workers, the chain, the queue, growing |
 //!
@@ -31,4 +33,6 @@ mod meeting;
 mod parking;
 mod pool;
 mod slot;
+mod solo;
 mod waiting;
+mod watch;

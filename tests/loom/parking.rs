@@ -38,7 +38,7 @@ impl Desk {
         self.published[call as usize].store(true, Ordering::Relaxed);
         self.work.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        self.sleepers.call_one(Call::new(call))
+        self.sleepers.call_one(Call::new(call)).somebody()
     }
 
     fn take(&self) -> bool {
@@ -54,7 +54,7 @@ impl Desk {
         for _ in 0..pieces {
             while !self.take() {
                 let in_sight = || self.work.load(Ordering::Relaxed) != 0;
-                if let Waited::Called { call, .. } = self.sleepers.wait(me, spin, in_sight) {
+                if let Waited::Called { call, .. } = self.sleepers.wait(me, spin, None, in_sight) {
                     let call = call.number();
                     if let Some(about) = self.published.get(call as usize) {
                         let there = about.load(Ordering::Relaxed);

@@ -110,6 +110,24 @@ fn a_called_worker_leads_three_bodies_on() {
     check(0, || one_loop_then_all_meet(Dispatch::Adaptive, 3));
 }
 
+/// Two workers, two bodies that each wait for a task, and the caller queues the task in its own: a
+/// worker that was called for the task and enters the loop instead sees to it that the other one
+/// comes. Catches: a marked slot entered without another look at the queue.
+#[test]
+fn a_worker_that_goes_elsewhere_passes_its_call_on() {
+    check(1, || {
+        let pool = pool_with(2);
+        let tokens: Arc<Vec<_>> = Arc::new((0..2).map(|_| Parker::new()).collect());
+        pool.parallel_for(0..2).num_threads(2).for_each(|i| {
+            if i == 0 {
+                let tokens = Arc::clone(&tokens);
+                pool.add_task(move || tokens.iter().for_each(Parker::unpark));
+            }
+            tokens[i].park();
+        });
+    });
+}
+
 /// A worker that is started while a loop is open comes in, though nobody was there to be called.
 /// Catches: a mark without another call after it, none at all, a pool that grows without looking
 /// for work.

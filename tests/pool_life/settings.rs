@@ -62,6 +62,19 @@ fn handlers_and_names() {
             );
             assert!(bodies.lock().unwrap().contains(thread));
         }
+        // A name that the system cannot have is cut to one that it can.
+        let pool = ThreadPool::builder()
+            .num_threads(2)
+            .thread_name(|_| "a\0b".to_owned())
+            .build()
+            .unwrap();
+        assert_eq!(pool.num_threads(), 2);
+        let (tell, told) = mpsc::channel();
+        pool.add_task(move || {
+            tell.send(thread::current().name().map(str::to_owned))
+                .unwrap();
+        });
+        assert_eq!(told.recv().unwrap().as_deref(), Some("ab"));
         // By default they are named as well.
         let pool = pool_of(2);
         let (tell, told) = mpsc::channel();
