@@ -110,11 +110,10 @@ fn a_called_worker_leads_three_bodies_on() {
     check(0, || one_loop_then_all_meet(Dispatch::Adaptive, 3));
 }
 
-/// Two workers, two bodies that each wait for a task, and the caller queues the task in its own: a
-/// worker that was called for the task and enters the loop instead sees to it that the other one
-/// comes. Catches: a marked slot entered without another look at the queue.
+/// Two workers, two bodies that each wait for a task, and the caller queues the task in its own: one
+/// worker is left for it. Catches: a task that calls nobody.
 #[test]
-fn a_worker_that_goes_elsewhere_passes_its_call_on() {
+fn bodies_that_wait_for_a_task() {
     check(1, || {
         let pool = pool_with(2);
         let tokens: Arc<Vec<_>> = Arc::new((0..2).map(|_| Parker::new()).collect());
