@@ -74,7 +74,9 @@ impl Shared {
     /// the slot is marked, so that the next worker that becomes idle comes; and if that is for want
     /// of a processor, the watch is kept, because the threads that are awake may wait for those that
     /// were not called.
-    pub(crate) fn invite(&self, place: &Place, urgency: Urgency, counts: &Counts) {
+    ///
+    /// Returns whom the call reached.
+    pub(crate) fn invite(&self, place: &Place, urgency: Urgency, counts: &Counts) -> Reached {
         let &Place::Board(index) = place else {
             return self.post(place, 1, counts);
         };
@@ -82,7 +84,7 @@ impl Shared {
         // The fence in there is also the partner of the one that a worker puts after it has
         // announced that it is idle.
         if slot.someone_comes() {
-            return;
+            return Reached::Nobody;
         }
         let call = || match urgency {
             Urgency::Speed => self.sleepers.call_one_to_spare(Calls::to_slot(index)),
@@ -95,34 +97,40 @@ impl Shared {
             reached = call();
         }
         match reached {
-            Reached::Nobody => return,
-            Reached::NoProcessor => return self.keep_watch(counts),
+            Reached::Nobody => return reached,
+            Reached::NoProcessor => {
+                self.keep_watch(counts);
+                return reached;
+            }
             Reached::Spinning => {}
             Reached::Parked => self.market.woke(called_at),
         }
         slot.called();
         counts.wake_ups.add(1);
+        reached
     }
 
     /// Puts up to `places` places in the slot's chain into the queue, each with a call. What is
     /// left over of an earlier loop counts, because it leads to the same slot: so the queue never
     /// holds more places of a slot than one loop asks for, however late the workers come.
-    pub(crate) fn post(&self, place: &Place, places: u32, counts: &Counts) {
+    /// Returns whom the last call reached.
+    pub(crate) fn post(&self, place: &Place, places: u32, counts: &Counts) -> Reached {
+        let mut reached = Reached::Nobody;
         if self.workers() == 0 {
             // Nothing is queued that nobody would take out. A worker that is started meanwhile sees
             // the mark, or has announced itself before.
             if let Place::Board(_) = place {
-                self.invite(place, Urgency::Progress, counts);
+                reached = self.invite(place, Urgency::Progress, counts);
             }
-            return;
+            return reached;
         }
         let slot = place.slot(self);
         for _ in 0..places {
             if !slot.post(places) {
-                return;
+                break;
             }
             let called_at = slot.stamp_call();
-            let reached = self.submit(Task::Visit(place.clone()));
+            reached = self.submit(Task::Visit(place.clone()));
             if reached.somebody() {
                 counts.wake_ups.add(1);
             }
@@ -130,6 +138,7 @@ impl Shared {
                 self.market.woke(called_at);
             }
         }
+        reached
     }
 
     /// Sees to it that somebody will look at the slot that was opened before, with a

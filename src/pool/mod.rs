@@ -9,6 +9,7 @@
 //! | `chain` | how a loop brings in one worker, and each of them the next |
 //! | `seat` | a caller's hold on a slot, kept from loop to loop |
 //! | `watch` | one idle worker looks now and then whether a loop that called nobody got stuck |
+//! | `window` | whether it pays for an idle worker to spin |
 //! | `fork` | telling a forked child from its parent |
 //! | `thread` | a worker's thread, of the standard library or of the system |
 //! | `processors` | how many there are for this process |
@@ -24,6 +25,7 @@ mod seat;
 mod shared;
 mod thread;
 pub(crate) mod watch;
+mod window;
 mod worker;
 
 use std::fmt;

@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::affinity::pin_current_thread;
 use super::builder::Handler;
 use super::chain::{Calls, Place, Task};
 use super::shared::Shared;
 use super::watch::{self, Look};
+use super::window::Window;
 use crate::parking::{Call, Waited};
 use crate::price::Start;
 use crate::slot::Slot;
@@ -67,12 +68,15 @@ impl Worker<'_> {
 
     /// Works until the pool closes and nothing is left.
     fn work(&self) {
-        // A worker that has done something may soon be wanted again; one that has not sleeps at
-        // once.
-        let mut useful = false;
+        let mut window = Window::new(self.shared.config.spin);
+        // A worker that has done something may soon be wanted again, and so may one that was called
+        // too late to do anything; one that has woken up by itself sleeps on.
+        let mut wanted = false;
+        let mut idle_since = Instant::now();
         loop {
             while self.look_around() {
-                useful = true;
+                wanted = true;
+                idle_since = Instant::now();
             }
             if self.shared.is_closing() && self.shared.queue.is_empty() {
                 return;
@@ -80,8 +84,8 @@ impl Worker<'_> {
             if !self.on_watch.get() {
                 self.on_watch.set(self.shared.watch.take());
             }
-            let spin = if useful {
-                self.shared.config.spin
+            let spin = if wanted {
+                window.spin()
             } else {
                 Duration::ZERO
             };
@@ -90,21 +94,29 @@ impl Worker<'_> {
                 .shared
                 .sleepers
                 .wait(self.number, spin, limit, || self.shared.work_in_sight());
-            useful = match waited {
-                Waited::InSight => useful,
+            wanted = match waited {
+                Waited::InSight => wanted,
                 Waited::TimedOut => self.look_at_the_board(),
-                Waited::Called { call, parked } => self.answer(call, parked),
+                Waited::Called { call, .. } if call == Calls::WATCH => {
+                    let taken = self.shared.watch.take();
+                    self.on_watch.set(taken || self.on_watch.get());
+                    false
+                }
+                Waited::Called { call, parked } => {
+                    window.called_after(idle_since.elapsed());
+                    if !self.answer(call, parked) {
+                        // A worker that comes too late is too slow to come from its sleep.
+                        window.called_after(Duration::ZERO);
+                    }
+                    idle_since = Instant::now();
+                    true
+                }
             };
         }
     }
 
-    /// Does what it was called for.
+    /// Does what it was called for, if there is still something to do.
     fn answer(&self, call: Call, parked: bool) -> bool {
-        if call == Calls::WATCH {
-            self.on_watch
-                .set(self.shared.watch.take() || self.on_watch.get());
-            return false;
-        }
         let (met, start) = if parked {
             (&self.counts.parks, Start::Parked)
         } else {
@@ -156,11 +168,11 @@ impl Worker<'_> {
     /// Does one thing that nobody called this worker for: a loop that marked itself, because
     /// somebody waits for it, or the oldest task.
     fn look_around(&self) -> bool {
-        if self.queue_first.replace(!self.queue_first.get()) {
-            self.take_a_task() || self.visit_a_marked_slot()
-        } else {
-            self.visit_a_marked_slot() || self.take_a_task()
-        }
+        let queue_first = self.queue_first.get();
+        self.queue_first.set(!queue_first);
+        (queue_first && self.take_a_task())
+            || self.visit_a_marked_slot()
+            || (!queue_first && self.take_a_task())
     }
 
     fn visit_a_marked_slot(&self) -> bool {

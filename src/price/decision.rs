@@ -1,9 +1,12 @@
-//! The decision: known cost and prices in, what to do about the next call out.
+//! The decision: known costs and prices in, what to do about the next call out; what a call has
+//! shown in, what is known out.
 //!
 //! With `W` ticks of work on the caller alone, a helper that starts after `d` ticks, whose call
 //! costs the caller `c`, and whose last result the caller sees after `s`, a loop ends after
-//! `c + (W + d) / 2 + s` instead of `W`. So a helper pays where `W > 2c + d + 2s`. `s` is the way of
-//! a cache line between two processors, as most of what a spinning worker takes to start is.
+//! `c + (W + d) / 2 + s` instead of `W`. So a helper pays where `W > 2c + d + 2s`. That is what the
+//! decision goes by until it has been tried: caches, memory and processors that share their units
+//! make it dearer, by as much as they like. Once a loop has been run with a helper, what it took is
+//! compared with what it takes alone. Now and then the other way is tried again.
 
 use super::{Key, Known, Market, Table};
 
@@ -27,98 +30,166 @@ pub(crate) enum Decision {
     Alone(u64),
 }
 
-/// What a loop must cost to be worth a worker that spins.
-#[inline]
-pub(crate) fn worth_a_spinner(market: &Market) -> u64 {
-    3 * market.start_spinning()
+/// What one caller remembers from loop to loop.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Memory {
+    /// What its loops would have saved with a worker that spins, since one was woken last. When it
+    /// exceeds the price of waking one, one is woken.
+    pub(crate) rent: u64,
+    /// How many of its loops were worth a thought.
+    pub(crate) thoughts: u64,
 }
 
-/// What a loop must cost to be worth waking a worker that sleeps.
-pub(crate) fn worth_a_sleeper(market: &Market) -> u64 {
+/// The loop that is decided about, and what is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) costs: &'a Table,
+    pub(crate) market: &'a Market,
+    pub(crate) key: Key,
+    /// How many indices the loop has.
+    pub(crate) len: usize,
+}
+
+/// Every so many thoughts the other way is tried: a prime, so that it is not always the same one of
+/// a few loops that take turns.
+const TRY_AGAIN: u64 = 61;
+/// Where one way is clearly the better one, every so many times less often.
+const IF_CLEAR: u64 = 16;
+
+/// The least that a loop must cost to be worth a thought: it takes longer than a worker that spins
+/// takes to start and to report back.
+#[inline]
+fn worth_a_thought(market: &Market) -> u64 {
+    2 * market.start_spinning()
+}
+
+/// What a loop of `work` ticks takes with a worker that spins, as long as that has not been tried.
+fn with_a_spinner(work: u64, market: &Market) -> u64 {
+    work / 2 + 2 * market.start_spinning()
+}
+
+/// What it takes with a worker that sleeps.
+fn with_a_sleeper(work: u64, market: &Market) -> u64 {
     let (call, start) = market.wake();
-    2 * call + start + 2 * market.start_spinning()
+    call + work.min((work + start) / 2 + market.start_spinning())
 }
 
-/// Decides about a loop of `len` indices. `rent` is what this caller's loops would have saved with a
-/// spinning worker since one was woken last; when it exceeds the price of waking one, one is woken.
-#[inline]
-pub(crate) fn decide(
-    known: Known,
-    len: usize,
-    market: &Market,
-    helper: impl FnOnce() -> Helper,
-    rent: &mut u64,
-) -> Decision {
-    match known {
-        Known::Nothing => Decision::BringIn,
-        Known::Doubtful(_) => Decision::Probe,
-        Known::Cost(cost) => {
-            let work = (cost * len as f32) as u64;
-            let worth = worth_a_spinner(market);
-            if work <= worth {
-                return Decision::Alone(work);
-            }
-            decide_by_helper(work, worth, market, helper(), rent)
-        }
-    }
-}
-
-/// The same for a loop that is worth a spinning worker, if there is one.
-fn decide_by_helper(
-    work: u64,
-    worth: u64,
-    market: &Market,
-    helper: Helper,
-    rent: &mut u64,
-) -> Decision {
-    if helper == Helper::Spins || work > worth_a_sleeper(market) {
-        return Decision::BringIn;
-    }
-    // What a spinning worker would have saved in this call.
-    *rent += (work - worth) / 2;
-    let (call, start) = market.wake();
-    if *rent > call + start {
-        *rent = 0;
-        return Decision::BringIn;
-    }
-    Decision::Alone(work)
-}
-
-/// After a call on the caller alone that was expected to take `expected` ticks: `since` is an upper
-/// bound of what it took. Far above, the body may have turned dear; below, it is cheaper than was
-/// known.
-#[inline]
-pub(crate) fn still_alone(
-    table: &Table,
-    key: Key,
-    len: usize,
-    expected: u64,
-    since: u64,
-    market: &Market,
-) {
-    if since > 2 * expected + worth_a_spinner(market) {
-        table.set(key, Known::Doubtful(0.0));
-    } else if since < expected - expected / 8 {
-        table.set(key, Known::Cost(since as f32 / len as f32));
-    }
-}
-
-impl Known {
-    /// What is known after a call with help in which the caller's own indices took `cost` ticks
-    /// each. Two lanes that hinder each other can make a cheap loop look dear, so the next call is
-    /// probed where the loop is near the price, or was unknown.
-    pub(crate) fn after_help(self, cost: f32, len: usize, market: &Market) -> Known {
-        match self {
-            Known::Cost(old) => {
-                let cost = old + (cost - old) / 4.0;
-                if cost * (len as f32) < 2.0 * worth_a_spinner(market) as f32 {
-                    Known::Doubtful(cost)
+impl Subject<'_> {
+    /// Decides. `gap` is how long ago this caller's last loop was over.
+    #[inline]
+    pub(crate) fn decide(
+        self,
+        helper: impl FnOnce() -> Helper,
+        gap: impl FnOnce() -> u64,
+        memory: &mut Memory,
+    ) -> Decision {
+        match self.costs.alone(self.key) {
+            Known::Nothing => Decision::BringIn,
+            Known::Doubtful => Decision::Probe,
+            Known::Cost(cost) => {
+                let work = (cost * self.len as f32) as u64;
+                if work < worth_a_thought(self.market) {
+                    Decision::Alone(work)
                 } else {
-                    Known::Cost(cost)
+                    self.think(work, helper(), gap, memory)
                 }
             }
-            _ => Known::Doubtful(cost),
         }
+    }
+
+    fn think(
+        self,
+        work: u64,
+        helper: Helper,
+        gap: impl FnOnce() -> u64,
+        memory: &mut Memory,
+    ) -> Decision {
+        memory.thoughts += 1;
+        let helped = match self.costs.helped(self.key) {
+            Some(cost) => (cost * self.len as f32) as u64,
+            None => with_a_spinner(work, self.market),
+        };
+        let clear = work / 4 * 3 > helped || helped / 4 * 3 > work;
+        let rarely = if clear { IF_CLEAR } else { 1 };
+        let other_way = memory.thoughts % (TRY_AGAIN * rarely) == 0;
+        if helper == Helper::Spins {
+            return bring_in_if((helped < work) != other_way, work);
+        }
+        if with_a_sleeper(work, self.market) < work {
+            return bring_in_if(!other_way, work);
+        }
+        if other_way {
+            // An experience that was bad is made again.
+            self.costs.forget_helped(self.key);
+        }
+        // What a worker that spins would have saved in this call; it would have gone to sleep in a
+        // long gap.
+        let (call, start) = self.market.wake();
+        if gap() < 4 * (call + start) {
+            memory.rent += work.saturating_sub(helped);
+        }
+        let due = memory.rent > call + start;
+        if due {
+            memory.rent = 0;
+        }
+        bring_in_if(due, work)
+    }
+
+    /// Whether a loop of which one of `units` took so many ticks is so dear that it should not be
+    /// finished alone.
+    pub(crate) fn is_too_dear_to_probe(self, ticks: u64, units: usize) -> bool {
+        let work = ticks.saturating_mul(units as u64);
+        work > 4 * worth_a_thought(self.market) || with_a_sleeper(work, self.market) < work
+    }
+
+    /// After a call on the caller alone that was expected to take `expected` ticks: `since` is an
+    /// upper bound of what it took. Far above, the body may have turned dear; below, it is cheaper
+    /// than was known.
+    #[inline]
+    pub(crate) fn after_alone(self, expected: u64, since: u64) {
+        if since > 2 * expected + worth_a_thought(self.market) {
+            self.costs.doubt(self.key);
+        } else if since < expected - expected / 8 {
+            self.costs.set_alone(self.key, self.each(since));
+        }
+    }
+
+    /// After a call that was probed and took `ticks` on the caller alone, or would have.
+    pub(crate) fn after_probe(self, ticks: u64) {
+        self.costs.set_alone(self.key, self.each(ticks));
+    }
+
+    /// After a call to which a worker was called, and which took `ticks`. `spun`: it was there at
+    /// once.
+    pub(crate) fn after_help(self, ticks: u64, spun: bool) {
+        if self.costs.alone(self.key) == Known::Nothing {
+            self.costs.doubt(self.key);
+        } else if spun {
+            let cost = self.each(ticks);
+            match self.costs.helped(self.key) {
+                // The body has turned cheap.
+                Some(old) if cost < old / 2.0 => self.costs.doubt(self.key),
+                // A sample counts for a quarter, and no more than double: a thread may lose its
+                // processor for a while.
+                Some(old) => {
+                    let cost = old + (cost.min(2.0 * old) - old) / 4.0;
+                    self.costs.set_helped(self.key, cost);
+                }
+                None => self.costs.set_helped(self.key, cost),
+            }
+        }
+    }
+
+    fn each(self, ticks: u64) -> f32 {
+        ticks as f32 / self.len as f32
+    }
+}
+
+fn bring_in_if(worth_it: bool, work: u64) -> Decision {
+    if worth_it {
+        Decision::BringIn
+    } else {
+        Decision::Alone(work)
     }
 }
 
@@ -137,8 +208,28 @@ mod tests {
         market
     }
 
-    fn decide_once(known: Known, len: usize, market: &Market, helper: Helper) -> Decision {
-        decide(known, len, market, || helper, &mut 0)
+    fn key() -> Key {
+        Key::new(1, Location::caller(), 100)
+    }
+
+    fn subject<'a>(costs: &'a Table, market: &'a Market) -> Subject<'a> {
+        Subject {
+            costs,
+            market,
+            key: key(),
+            len: 100,
+        }
+    }
+
+    /// About a loop of 100 indices, of which this is known and which has never been helped.
+    fn decide_once(known: Known, market: &Market, helper: Helper) -> Decision {
+        let table = Table::new();
+        match known {
+            Known::Nothing => {}
+            Known::Doubtful => table.doubt(key()),
+            Known::Cost(cost) => table.set_alone(key(), cost),
+        }
+        subject(&table, market).decide(|| helper, || 0, &mut Memory::default())
     }
 
     /// Unknown loops bring somebody in, doubtful ones are probed, whatever they cost: catches a
@@ -147,9 +238,9 @@ mod tests {
     fn what_is_not_known_is_feared() {
         let market = market(1000, 20_000, 4000);
         for helper in [Helper::Spins, Helper::Sleeps] {
-            let unknown = decide_once(Known::Nothing, 8, &market, helper);
+            let unknown = decide_once(Known::Nothing, &market, helper);
             assert_eq!(unknown, Decision::BringIn);
-            let doubtful = decide_once(Known::Doubtful(0.0), 8, &market, helper);
+            let doubtful = decide_once(Known::Doubtful, &market, helper);
             assert_eq!(doubtful, Decision::Probe);
         }
     }
@@ -159,10 +250,10 @@ mod tests {
     #[test]
     fn each_price_has_its_loops() {
         let market = market(1000, 20_000, 4000);
-        let (light, middle, dear) = (2000.0, 10_000.0, 100_000.0);
-        let at = |cost: f32, helper| decide_once(Known::Cost(cost / 100.0), 100, &market, helper);
+        let (light, middle, dear) = (1900.0, 10_000.0, 100_000.0);
+        let at = |cost: f32, helper| decide_once(Known::Cost(cost / 100.0), &market, helper);
         for helper in [Helper::Spins, Helper::Sleeps] {
-            assert_eq!(at(light, helper), Decision::Alone(2000));
+            assert_eq!(at(light, helper), Decision::Alone(1900));
             assert_eq!(at(dear, helper), Decision::BringIn);
         }
         assert_eq!(at(middle, Helper::Spins), Decision::BringIn);
@@ -174,7 +265,7 @@ mod tests {
     #[test]
     fn a_new_market_wants_samples() {
         let cost = Known::Cost(1.0);
-        let decision = decide_once(cost, 100, &Market::default(), Helper::Sleeps);
+        let decision = decide_once(cost, &Market::default(), Helper::Sleeps);
         assert_eq!(decision, Decision::BringIn);
     }
 
@@ -184,16 +275,36 @@ mod tests {
     #[test]
     fn a_body_that_turns_dear_is_noticed_at_once() {
         let (market, table) = (market(1000, 20_000, 4000), Table::new());
-        let key = Key::new(1, Location::caller(), 100);
         let known = |since| {
-            table.set(key, Known::Cost(1.0));
-            still_alone(&table, key, 100, 100, since, &market);
-            table.look(key)
+            table.set_alone(key(), 1.0);
+            subject(&table, &market).after_alone(100, since);
+            table.alone(key())
         };
         assert_eq!(known(100), Known::Cost(1.0));
         assert_eq!(known(2000), Known::Cost(1.0));
-        assert!(matches!(known(100_000), Known::Doubtful(_)));
+        assert_eq!(known(100_000), Known::Doubtful);
         assert_eq!(known(50), Known::Cost(0.5));
+    }
+
+    /// A loop that takes longer with a worker than alone stays alone though the price says otherwise,
+    /// but for a try now and then; and the other way round. Catches a price that is believed against
+    /// experience, and an experience that is never renewed.
+    #[test]
+    fn experience_counts_more_than_the_price() {
+        let market = market(1000, 20_000, 4000);
+        for (helped, brought_in) in [(210.0, 0), (190.0, 61)] {
+            let (table, memory) = (Table::new(), &mut Memory::default());
+            table.set_alone(key(), 200.0);
+            table.set_helped(key(), helped);
+            let spins = || Helper::Spins;
+            let times = (0..61)
+                .filter(|_| {
+                    let decision = subject(&table, &market).decide(spins, || 0, memory);
+                    decision == Decision::BringIn
+                })
+                .count() as i32;
+            assert_eq!((times - brought_in).abs(), 1, "{helped}: {times}");
+        }
     }
 
     /// What a stream of calls costs its caller, under the decision or a fixed one, on a simulated
@@ -248,10 +359,13 @@ mod tests {
             let calls: Vec<_> = (0..1 + below(400))
                 .map(|_| (1 + below(most_work), below(most_gap)))
                 .collect();
-            let mut rent = 0;
+            let (table, mut memory) = (Table::new(), Memory::default());
+            let mut gaps = calls.iter().map(|call| call.1);
             let ours = cost_of(&calls, window, |work, helper| {
-                let known = Known::Cost(work as f32);
-                decide(known, 1, &market, || helper, &mut rent) == Decision::BringIn
+                let gap = gaps.next().unwrap();
+                table.set_alone(key(), work as f32 / 100.0);
+                let memory = &mut memory;
+                subject(&table, &market).decide(|| helper, || gap, memory) == Decision::BringIn
             });
             let alone = cost_of(&calls, window, |_, _| false);
             let brought = cost_of(&calls, window, |_, _| true);

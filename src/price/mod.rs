@@ -25,6 +25,6 @@ mod decision;
 mod market;
 mod table;
 
-pub(crate) use decision::{decide, still_alone, Decision, Helper};
+pub(crate) use decision::{Decision, Helper, Memory, Subject};
 pub(crate) use market::{Market, Start};
 pub(crate) use table::{Key, Known, Table};

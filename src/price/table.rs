@@ -3,9 +3,9 @@
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Entries of a table: 8 KiB.
+/// Entries of a table: 16 KiB.
 const ENTRIES: usize = 1024;
-/// Set in an entry whose cost was not measured on the caller alone, or is in doubt.
+/// Set in an entry whose cost is in doubt.
 const DOUBTFUL: u64 = 1 << 32;
 
 /// Which loop: its body's code, where it is called, and its length to the next power of two.
@@ -34,52 +34,121 @@ impl Key {
     }
 }
 
-/// What the table knows of a loop.
+/// What the table knows of a loop on its caller alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Known {
     /// Nothing.
     Nothing,
-    /// It cost this many ticks an index, or so; to be probed.
-    Doubtful(f32),
+    /// It is to be probed.
+    Doubtful,
     /// It costs this many ticks an index.
     Cost(f32),
+}
+
+/// One loop: a tag and the ticks an index takes, on the caller alone and with a worker that spun when
+/// it was called.
+#[derive(Default)]
+struct Entry {
+    alone: AtomicU64,
+    helped: AtomicU64,
 }
 
 /// Costs by key, in a small table that forgets: two loops that fall on one entry drive each other
 /// out, and are then taken for unknown. Tag and cost are one word, so that nobody takes one loop's
 /// cost for another's; an update that is lost to another thread's is a sample less.
 pub(crate) struct Table {
-    entries: Box<[AtomicU64]>,
+    entries: Box<[Entry]>,
 }
 
 impl Table {
     pub(crate) fn new() -> Self {
         Table {
-            entries: (0..ENTRIES).map(|_| AtomicU64::new(0)).collect(),
+            entries: (0..ENTRIES).map(|_| Entry::default()).collect(),
         }
     }
 
+    /// What the loop costs on its caller alone.
     #[inline]
-    pub(crate) fn look(&self, key: Key) -> Known {
-        let word = self.entries[key.entry()].load(Ordering::Relaxed);
-        if word >> 33 << 33 != key.tag() {
-            return Known::Nothing;
-        }
-        let cost = f32::from_bits(word as u32);
-        if word & DOUBTFUL == 0 {
-            Known::Cost(cost)
-        } else {
-            Known::Doubtful(cost)
+    pub(crate) fn alone(&self, key: Key) -> Known {
+        match read(&self.entries[key.entry()].alone, key) {
+            None => Known::Nothing,
+            Some(word) if word & DOUBTFUL != 0 => Known::Doubtful,
+            Some(word) => Known::Cost(f32::from_bits(word as u32)),
         }
     }
 
-    /// Replaces what is known.
-    pub(crate) fn set(&self, key: Key, known: Known) {
-        let word = match known {
-            Known::Nothing => 0,
-            Known::Doubtful(cost) => key.tag() | DOUBTFUL | u64::from(cost.to_bits()),
-            Known::Cost(cost) => key.tag() | u64::from(cost.to_bits()),
-        };
-        self.entries[key.entry()].store(word, Ordering::Relaxed);
+    /// What it costs with a worker that spun when it was called, if that is known.
+    pub(crate) fn helped(&self, key: Key) -> Option<f32> {
+        let word = read(&self.entries[key.entry()].helped, key)?;
+        Some(f32::from_bits(word as u32))
+    }
+
+    /// Puts the loop in doubt; what it costs with help is forgotten.
+    pub(crate) fn doubt(&self, key: Key) {
+        let alone = &self.entries[key.entry()].alone;
+        alone.store(key.tag() | DOUBTFUL, Ordering::Relaxed);
+        self.forget_helped(key);
+    }
+
+    /// Forgets what it costs with help.
+    pub(crate) fn forget_helped(&self, key: Key) {
+        let helped = &self.entries[key.entry()].helped;
+        helped.store(0, Ordering::Relaxed);
+    }
+
+    /// Replaces what it costs on its caller alone.
+    pub(crate) fn set_alone(&self, key: Key, cost: f32) {
+        write(&self.entries[key.entry()].alone, key, cost);
+    }
+
+    /// Replaces what it costs with help.
+    pub(crate) fn set_helped(&self, key: Key, cost: f32) {
+        write(&self.entries[key.entry()].helped, key, cost);
+    }
+}
+
+#[inline]
+fn read(word: &AtomicU64, key: Key) -> Option<u64> {
+    let word = word.load(Ordering::Relaxed);
+    (word >> 33 << 33 == key.tag()).then_some(word)
+}
+
+fn write(word: &AtomicU64, key: Key, cost: f32) {
+    word.store(key.tag() | u64::from(cost.to_bits()), Ordering::Relaxed);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Catches a tag that is not compared, and words that are mixed up.
+    #[test]
+    fn a_loop_gets_its_own_costs() {
+        let table = Table::new();
+        let here = Location::caller();
+        let keys: Vec<_> = (0..5000).map(|code| Key::new(code, here, 100)).collect();
+        for (code, &key) in keys.iter().enumerate() {
+            assert_eq!(table.alone(key), Known::Nothing);
+            table.set_alone(key, code as f32);
+            assert_eq!(table.helped(key), None);
+            table.set_helped(key, -(code as f32));
+        }
+        let mut kept = 0;
+        for (code, &key) in keys.iter().enumerate() {
+            if let Known::Cost(cost) = table.alone(key) {
+                kept += 1;
+                assert_eq!((cost, table.helped(key)), (code as f32, Some(-cost)));
+            }
+        }
+        assert!(kept > ENTRIES / 2, "{kept}");
+        let key = keys[4999];
+        table.doubt(key);
+        assert_eq!(
+            (table.alone(key), table.helped(key)),
+            (Known::Doubtful, None)
+        );
+        // Lengths of one power of two are one loop, others are not.
+        assert_eq!(Key::new(1, here, 64), Key::new(1, here, 127));
+        assert_ne!(Key::new(1, here, 64), Key::new(1, here, 128));
     }
 }

@@ -64,6 +64,7 @@ use self::shape::{Claims, Shape};
 use self::solo::Solo;
 use crate::barrier;
 use crate::count::Count;
+use crate::price::Memory;
 use crate::stats::Counts;
 use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{lock, Cell, Mutex};
@@ -89,8 +90,24 @@ pub(crate) struct Slot {
 pub(crate) struct Notes {
     /// When the clock was read last, at the end of a loop.
     pub(crate) last: Count,
-    /// What the loops since the last wake-up would have saved with a worker that spins.
-    pub(crate) rent: Count,
+    rent: Count,
+    thoughts: Count,
+}
+
+impl Notes {
+    #[inline]
+    pub(crate) fn memory(&self) -> Memory {
+        Memory {
+            rent: self.rent.get(),
+            thoughts: self.thoughts.get(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set_memory(&self, memory: Memory) {
+        self.rent.set(memory.rent);
+        self.thoughts.set(memory.thoughts);
+    }
 }
 
 /// What the owner writes before it opens, and all lanes read.
@@ -194,7 +211,7 @@ impl Slot {
         };
         let solo = shape.is_in_line() && begin != Begin::Together && barrier::light_is_cheap();
         let word = if solo {
-            self.solo.open(last);
+            self.solo.open();
             Word::solo(epoch)
         } else {
             shape.opening(epoch, first)
@@ -212,6 +229,7 @@ impl Slot {
         let made = self.sheet.lanes_made.load(Ordering::Relaxed);
         if last.is_quarter() {
             self.lanes.make(1, made, last);
+            self.solo.refresh(last);
         }
         if let Claims::InRuns { .. } = shape.claims {
             if made < shape.lanes {

@@ -52,15 +52,16 @@ impl Solo {
         }
     }
 
-    /// Before the owner opens a solo loop with its first unit claimed. `last` is the epoch of the
-    /// loop before.
-    pub(super) fn open(&self, last: Epoch) {
+    /// Before the owner opens a solo loop with its first unit claimed.
+    pub(super) fn open(&self) {
         // Relaxed: published by the opening.
         self.next.store(1, Ordering::Relaxed);
-        if last.is_quarter() {
-            // Old and new must not be mixed up when the numbers come round.
-            self.handed.put(Word::shut(last));
-        }
+    }
+
+    /// Before the owner opens any loop after `last`, some time before the numbers of the epochs have
+    /// gone half round: so that old and new cannot be mixed up.
+    pub(super) fn refresh(&self, last: Epoch) {
+        self.handed.put(Word::shut(last));
     }
 }
 

@@ -3,8 +3,9 @@
 use super::work_and_close;
 use crate::barrier;
 use crate::clock;
+use crate::parking::Reached;
 use crate::pool::{Seat, Shared};
-use crate::price::{decide, still_alone, Decision, Helper, Key, Known};
+use crate::price::{Decision, Helper, Key, Subject};
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
 use crate::slot::Begin;
@@ -29,12 +30,15 @@ pub(super) unsafe fn run(
     shapes: Shapes,
     body: Body,
     key: Key,
-    bring_in: impl FnOnce(),
+    bring_in: impl FnOnce() -> Reached,
 ) -> Option<Payload> {
-    let slot = seat.slot();
-    let len = body.len();
-    let mut rent = slot.notes.rent.get();
-    let before = rent;
+    let notes = &seat.slot().notes;
+    let subject = Subject {
+        costs: &shared.costs,
+        market: &shared.market,
+        key,
+        len: body.len(),
+    };
     let helper = || {
         if shared.sleepers.someone_spins() {
             Helper::Spins
@@ -42,75 +46,104 @@ pub(super) unsafe fn run(
             Helper::Sleeps
         }
     };
-    let known = shared.costs.look(key);
-    let decision = decide(known, len, &shared.market, helper, &mut rent);
-    if rent != before {
-        slot.notes.rent.set(rent);
-    }
-    match decision {
+    let gap = || clock::between(notes.last.get(), clock::now());
+    let mut memory = notes.memory();
+    match subject.decide(helper, gap, &mut memory) {
         Decision::Alone(expected) => {
-            // SAFETY: the caller's promise; it is closed below.
-            let (stay, first) = unsafe { slot.open(body, shapes.alone, Begin::Alone) };
-            barrier::light();
-            shared.keep_watch(&slot.counts);
-            let panic = work_and_close(slot, stay, first);
-            let now = clock::now();
-            let since = clock::between(slot.notes.last.get(), now);
-            slot.notes.last.set(now);
-            still_alone(&shared.costs, key, len, expected, since, &shared.market);
-            panic
+            notes.set_memory(memory);
+            // SAFETY: the caller's promise.
+            unsafe { alone(shared, seat, shapes.alone, body, subject, expected) }
         }
         Decision::BringIn => {
-            // SAFETY: the caller's promise; it is closed below.
-            let (mut stay, first) = unsafe { slot.open(body, shapes.together, Begin::Together) };
-            bring_in();
-            let start = clock::now();
-            let ran = slot.work(&mut stay, first);
-            let ticks = clock::between(start, clock::now());
-            ran.add_to(&slot.counts);
-            let panic = slot.close(stay, ran.units);
-            let own = len as f32 * (ran.blocks.max(1) as f32 / body.blocks() as f32);
-            let cost = ticks as f32 / own;
-            shared
-                .costs
-                .set(key, known.after_help(cost, len, &shared.market));
-            slot.notes.last.set(clock::now());
-            panic
+            notes.set_memory(memory);
+            // SAFETY: the caller's promise.
+            unsafe { together(seat, shapes.together, body, subject, bring_in) }
         }
-        Decision::Probe => {
-            let shape = shapes.alone;
-            // SAFETY: the caller's promise; it is closed below.
-            let (mut stay, first) = unsafe { slot.open(body, shape, Begin::Probing) };
-            barrier::light();
-            shared.keep_watch(&slot.counts);
-            let start = clock::now();
-            let mut cost = None;
-            let ran = slot.work_and_think(&mut stay, first, || {
-                let ticks = clock::between(start, clock::now());
-                let first = len.div_ceil(shape.units);
-                let per_index = ticks as f32 / first as f32;
-                if let Decision::BringIn = decide(
-                    Known::Cost(per_index),
-                    len,
-                    &shared.market,
-                    helper,
-                    &mut rent,
-                ) {
-                    cost = Some(per_index);
-                    bring_in();
-                }
-            });
-            ran.add_to(&slot.counts);
-            let alone = ran.units == shape.units;
-            let panic = slot.close(stay, ran.units);
-            let now = clock::now();
-            slot.notes.last.set(now);
-            let cost = match cost {
-                Some(cost) if !alone => cost,
-                _ => clock::between(start, now) as f32 / len as f32,
-            };
-            shared.costs.set(key, Known::Cost(cost));
-            panic
-        }
+        // SAFETY: the caller's promise.
+        Decision::Probe => unsafe { probe(shared, seat, shapes.alone, body, subject, bring_in) },
     }
+}
+
+/// # Safety
+///
+/// As [`run`].
+#[inline]
+unsafe fn alone(
+    shared: &Shared,
+    seat: &Seat,
+    shape: Shape,
+    body: Body,
+    subject: Subject,
+    expected: u64,
+) -> Option<Payload> {
+    let slot = seat.slot();
+    // SAFETY: the caller's promise; `work_and_close` closes it.
+    let (stay, first) = unsafe { slot.open(body, shape, Begin::Alone) };
+    barrier::light();
+    shared.keep_watch(&slot.counts);
+    let panic = work_and_close(slot, stay, first);
+    let now = clock::now();
+    subject.after_alone(expected, clock::between(slot.notes.last.get(), now));
+    slot.notes.last.set(now);
+    panic
+}
+
+/// # Safety
+///
+/// As [`run`].
+unsafe fn together(
+    seat: &Seat,
+    shape: Shape,
+    body: Body,
+    subject: Subject,
+    bring_in: impl FnOnce() -> Reached,
+) -> Option<Payload> {
+    let slot = seat.slot();
+    let start = clock::now();
+    // SAFETY: the caller's promise; `work_and_close` closes it.
+    let (stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
+    let reached = bring_in();
+    let panic = work_and_close(slot, stay, first);
+    let now = clock::now();
+    subject.after_help(clock::between(start, now), reached == Reached::Spinning);
+    slot.notes.last.set(now);
+    panic
+}
+
+/// # Safety
+///
+/// As [`run`].
+unsafe fn probe(
+    shared: &Shared,
+    seat: &Seat,
+    shape: Shape,
+    body: Body,
+    subject: Subject,
+    bring_in: impl FnOnce() -> Reached,
+) -> Option<Payload> {
+    let slot = seat.slot();
+    // SAFETY: the caller's promise; it is closed below.
+    let (mut stay, first) = unsafe { slot.open(body, shape, Begin::Probing) };
+    barrier::light();
+    shared.keep_watch(&slot.counts);
+    let start = clock::now();
+    let mut estimate = None;
+    let ran = slot.work_and_think(&mut stay, first, || {
+        let ticks = clock::between(start, clock::now());
+        if subject.is_too_dear_to_probe(ticks, shape.units) {
+            estimate = Some(ticks.saturating_mul(shape.units as u64));
+            bring_in();
+        }
+    });
+    ran.add_to(&slot.counts);
+    let alone = ran.units == shape.units;
+    let panic = slot.close(stay, ran.units);
+    let now = clock::now();
+    let took = clock::between(start, now);
+    subject.after_probe(match estimate {
+        Some(estimate) if !alone => estimate,
+        _ => took,
+    });
+    slot.notes.last.set(now);
+    panic
 }
