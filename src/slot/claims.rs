@@ -109,7 +109,9 @@ impl Slot {
             let Some(next) = word.next() else {
                 return Ok(None);
             };
-            let end = if self.is_stopped() {
+            // The last one first: it is the only claim here of a loop that its caller expects to
+            // finish alone, and to find a unit's run takes two divisions.
+            let end = if next + 1 == shape.units || self.is_stopped() {
                 shape.units
             } else {
                 next + shape.grain(shape.run(shape.run_of(next, runs), runs).end - next)

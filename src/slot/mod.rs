@@ -185,6 +185,7 @@ impl Slot {
     ///
     /// The caller is the slot's owner, the last loop is closed, and what `body` borrows stays
     /// borrowed until [`close`](Self::close) has returned.
+    #[inline]
     pub(crate) unsafe fn open(&self, body: Body, shape: Shape, begin: Begin) -> (Stay, Claim) {
         // Relaxed, here and below: the owner reads and writes its own words; `Door::put` publishes
         // them.
@@ -313,6 +314,7 @@ impl Slot {
     /// The caller, who ran `units` itself and finds nothing left to claim, waits for the others.
     /// Returns the first payload of a panic, if there was one. After that nobody touches what the
     /// body borrows.
+    #[inline]
     pub(crate) fn close(&self, stay: Stay, units: usize) -> Option<Payload> {
         let others = stay.shape.units - units;
         if others != 0 {

@@ -8,7 +8,7 @@ use crate::pool::{Seat, Shared};
 use crate::price::{Decision, Helper, Key, Subject};
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::Begin;
+use crate::slot::{Begin, Slot};
 
 /// How a loop is claimed.
 pub(super) struct Shapes {
@@ -32,7 +32,8 @@ pub(super) unsafe fn run(
     key: Key,
     bring_in: impl FnOnce() -> Reached,
 ) -> Option<Payload> {
-    let notes = &seat.slot().notes;
+    let slot = seat.slot();
+    let notes = &slot.notes;
     let subject = Subject {
         costs: &shared.costs,
         market: &shared.market,
@@ -52,15 +53,15 @@ pub(super) unsafe fn run(
         Decision::Alone(expected) => {
             notes.set_memory(memory);
             // SAFETY: the caller's promise.
-            unsafe { alone(shared, seat, shapes.alone, body, subject, expected) }
+            unsafe { alone(shared, slot, shapes.alone, body, subject, expected) }
         }
         Decision::BringIn => {
             notes.set_memory(memory);
             // SAFETY: the caller's promise.
-            unsafe { together(seat, shapes.together, body, subject, bring_in) }
+            unsafe { together(slot, shapes.together, body, subject, bring_in) }
         }
         // SAFETY: the caller's promise.
-        Decision::Probe => unsafe { probe(shared, seat, shapes.alone, body, subject, bring_in) },
+        Decision::Probe => unsafe { probe(shared, slot, shapes.alone, body, subject, bring_in) },
     }
 }
 
@@ -70,13 +71,12 @@ pub(super) unsafe fn run(
 #[inline]
 unsafe fn alone(
     shared: &Shared,
-    seat: &Seat,
+    slot: &Slot,
     shape: Shape,
     body: Body,
     subject: Subject,
     expected: u64,
 ) -> Option<Payload> {
-    let slot = seat.slot();
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Alone) };
     barrier::light();
@@ -92,13 +92,12 @@ unsafe fn alone(
 ///
 /// As [`run`].
 unsafe fn together(
-    seat: &Seat,
+    slot: &Slot,
     shape: Shape,
     body: Body,
     subject: Subject,
     bring_in: impl FnOnce() -> Reached,
 ) -> Option<Payload> {
-    let slot = seat.slot();
     let start = clock::now();
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
@@ -115,13 +114,12 @@ unsafe fn together(
 /// As [`run`].
 unsafe fn probe(
     shared: &Shared,
-    seat: &Seat,
+    slot: &Slot,
     shape: Shape,
     body: Body,
     subject: Subject,
     bring_in: impl FnOnce() -> Reached,
 ) -> Option<Payload> {
-    let slot = seat.slot();
     // SAFETY: the caller's promise; it is closed below.
     let (mut stay, first) = unsafe { slot.open(body, shape, Begin::Probing) };
     barrier::light();
