@@ -1,0 +1,213 @@
+//! The interleaved rounds: in each round every contender of a cell has one turn, and the median
+//! over the rounds counts.
+//!
+//! A turn is a process of its own, which ends with it. So no contender's threads disturb another
+//! one's turn, whether they sleep, spin through a millisecond (libgomp), spin for ever (forkunion)
+//! or beat in the background (chili); pools that pin the calling thread, or exist once in a
+//! process, need no special care; libgomp reads its environment at its start; and one that hangs is
+//! ended without harm. A slow spell of the machine hits all contenders of a cell, and a single one
+//! cannot move a median.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::contenders::Pool;
+use crate::grid::Cell;
+use crate::turn::{Figure, Turn, LIMIT};
+
+/// How much time is spent on a figure.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Turns of each contender.
+    pub rounds: usize,
+    quick: bool,
+}
+
+impl Effort {
+    /// A turn's process takes 5 ms beside its measured part and its warm-up. 370 cells × 17
+    /// contenders × 5 rounds × 55 to 65 ms: about 31 minutes.
+    pub const FULL: Effort = Effort {
+        rounds: 5,
+        quick: false,
+    };
+
+    /// 84 cells × 17 contenders × 5 rounds × 15 to 30 ms: about 2.5 minutes.
+    pub const QUICK: Effort = Effort {
+        rounds: 5,
+        quick: true,
+    };
+
+    /// The measured part of a turn.
+    pub fn measured(&self, gap_us: u64) -> Duration {
+        Duration::from_millis(match (self.quick, gap_us) {
+            (false, _) => 40,
+            (true, 1000) => 15,
+            (true, _) => 8,
+        })
+    }
+
+    /// The part before it. Calls are rarer where there are gaps, and what is learnt from call to
+    /// call takes as many of them.
+    fn warm_up(&self, gap_us: u64) -> Duration {
+        Duration::from_millis(match (self.quick, gap_us) {
+            (false, 1000) => 20,
+            (false, _) => 10,
+            (true, 1000) => 10,
+            (true, _) => 4,
+        })
+    }
+}
+
+/// A cell's figures, each the median over the rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    pub cell: Cell,
+    /// In the order of the table's columns.
+    pub figures: Vec<(Pool, Figure)>,
+}
+
+/// Measures all cells, with a line on standard error for each.
+pub fn measure(
+    cells: &[Cell],
+    pools: &[Pool],
+    effort: &Effort,
+    iterations: u64,
+) -> io::Result<Vec<Measured>> {
+    let start = Instant::now();
+    let mut measured = Vec::with_capacity(cells.len());
+    for &cell in cells {
+        measured.push(measure_cell(cell, pools, effort, iterations)?);
+        let (done, all) = (measured.len(), cells.len());
+        let left = start.elapsed().as_secs_f64() * (all - done) as f64 / done as f64;
+        eprintln!("{done:3} of {all}: {cell}; {:.1} minutes left", left / 60.0);
+    }
+    Ok(measured)
+}
+
+fn measure_cell(
+    cell: Cell,
+    pools: &[Pool],
+    effort: &Effort,
+    iterations: u64,
+) -> io::Result<Measured> {
+    let turn = Turn {
+        cell,
+        iterations,
+        warm_up: effort.warm_up(cell.gap_us),
+        measured: effort.measured(cell.gap_us),
+    };
+    let mut turns: Vec<Vec<Figure>> = vec![Vec::new(); pools.len()];
+    let mut collapsed = vec![false; pools.len()];
+    for round in 0..effort.rounds {
+        // Each round starts with another contender, so that none always follows the same one.
+        for k in 0..pools.len() {
+            let contender = (round + k) % pools.len();
+            // Once is enough to know.
+            if collapsed[contender] {
+                continue;
+            }
+            match take_turn(pools[contender], turn)? {
+                Some(figure) => turns[contender].push(figure),
+                None => {
+                    collapsed[contender] = true;
+                    turns[contender] = vec![AT_THE_LIMIT];
+                }
+            }
+        }
+    }
+    Ok(Measured {
+        cell,
+        figures: pools
+            .iter()
+            .copied()
+            .zip(turns.iter().map(|t| median_figure(t)))
+            .collect(),
+    })
+}
+
+/// What stands in the table for a contender that was ended: it takes at least that long.
+const AT_THE_LIMIT: Figure = Figure {
+    ns: LIMIT.as_nanos() as f64,
+    cpu_ns: LIMIT.as_nanos() as f64,
+};
+
+/// Starts the process for one turn and waits until it has ended. `None` if it took too long.
+fn take_turn(pool: Pool, turn: Turn) -> io::Result<Option<Figure>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(crate::TURN).args(turn.to_args(pool));
+    // What the caller's environment says about pools would hit some contenders and not others.
+    for name in [
+        "CONGA_NUM_THREADS",
+        "CONGA_SPIN_US",
+        "GOMP_CPU_AFFINITY",
+        "GOMP_SPINCOUNT",
+        "OMP_DYNAMIC",
+        "OMP_NUM_THREADS",
+        "OMP_PLACES",
+        "OMP_PROC_BIND",
+        "OMP_THREAD_LIMIT",
+        "OMP_WAIT_POLICY",
+        "ORX_NUM_THREADS",
+        "RAYON_NUM_THREADS",
+    ] {
+        command.env_remove(name);
+    }
+    command.envs(pool.environment());
+
+    let output = command.stderr(Stdio::inherit()).output()?;
+    if output.status.signal() == Some(libc::SIGALRM) {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = text
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    match numbers[..] {
+        [ns, cpu_ns] if output.status.success() => Ok(Some(Figure { ns, cpu_ns })),
+        _ => Err(io::Error::other(format!(
+            "{pool} did not take its turn ({}): {}. `--pools` leaves it out",
+            turn.cell, output.status
+        ))),
+    }
+}
+
+/// Replaces the figures of a cell by the medians over several measurements of it.
+pub fn combine(measurements: &[Measured]) -> Measured {
+    let mut combined = measurements[0].clone();
+    for (k, (_, figure)) in combined.figures.iter_mut().enumerate() {
+        let all: Vec<Figure> = measurements.iter().map(|m| m.figures[k].1).collect();
+        *figure = median_figure(&all);
+    }
+    combined
+}
+
+fn median_figure(figures: &[Figure]) -> Figure {
+    Figure {
+        ns: median(figures.iter().map(|f| f.ns)).unwrap_or(f64::NAN),
+        cpu_ns: median(figures.iter().map(|f| f.cpu_ns)).unwrap_or(f64::NAN),
+    }
+}
+
+/// The middle figure, or the mean of the two in the middle. `None` of none.
+pub fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    let upper = *figures.get(figures.len() / 2)?;
+    let lower = figures[(figures.len() - 1) / 2];
+    Some((lower + upper) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median([].into_iter()), None);
+        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), Some(2.0));
+        assert_eq!(median([4.0, 1.0, 9.0, 2.0].into_iter()), Some(3.0));
+    }
+}
