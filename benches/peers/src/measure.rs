@@ -10,7 +10,7 @@
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::contenders::Pool;
@@ -157,20 +157,24 @@ fn take_turn(pool: Pool, turn: Turn) -> io::Result<Option<Figure>> {
     command.envs(pool.environment());
 
     let output = command.stderr(Stdio::inherit()).output()?;
-    if output.status.signal() == Some(libc::SIGALRM) {
+    read_turn(output.status, &output.stdout)
+        .map_err(|error| io::Error::other(format!("{pool}, {}: {error}", turn.cell)))
+}
+
+/// What has become of a turn's process. `None` if it was ended because it took too long.
+fn read_turn(status: ExitStatus, stdout: &[u8]) -> Result<Option<Figure>, String> {
+    if status.signal() == Some(libc::SIGALRM) {
         return Ok(None);
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let numbers: Vec<f64> = text
-        .split_whitespace()
-        .filter_map(|word| word.parse().ok())
-        .collect();
+    let text = String::from_utf8_lossy(stdout);
+    let words = text.split_whitespace();
+    let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     match numbers[..] {
-        [ns, cpu_ns] if output.status.success() => Ok(Some(Figure { ns, cpu_ns })),
-        _ => Err(io::Error::other(format!(
-            "{pool} did not take its turn ({}): {}. `--pools` leaves it out",
-            turn.cell, output.status
-        ))),
+        [ns, cpu_ns] if status.success() => Ok(Some(Figure { ns, cpu_ns })),
+        _ => Err(format!(
+            "the process for its turn printed {text:?} instead of two figures and ended with \
+             {status}; --pools can leave the contender out"
+        )),
     }
 }
 
@@ -203,6 +207,20 @@ pub fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A collapse that ends the run, or a crash that passes for one.
+    #[test]
+    fn a_turn_ends_in_one_of_three_ways() {
+        let ended_by = ExitStatus::from_raw;
+        let figure = Figure {
+            ns: 1.5,
+            cpu_ns: 3.0,
+        };
+        assert_eq!(read_turn(ended_by(0), b"1.5 3\n"), Ok(Some(figure)));
+        assert_eq!(read_turn(ended_by(libc::SIGALRM), b""), Ok(None));
+        assert!(read_turn(ended_by(libc::SIGSEGV), b"").is_err());
+        assert!(read_turn(ended_by(0), b"1.5").is_err());
+    }
 
     #[test]
     fn the_median_is_in_the_middle() {

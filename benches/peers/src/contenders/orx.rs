@@ -47,13 +47,13 @@ impl Loops for Orx {
             Cost::Light => (0..parts)
                 .into_par()
                 .runner(Runner::fixed_with_pool(&self.pool))
-                .num_threads(self.threads)
+                .num_threads(parts)
                 .chunk_size(1)
                 .for_each(run),
             Cost::Heavy | Cost::Rising => (0..parts)
                 .into_par()
                 .runner(Runner::adaptive_with_pool(&self.pool))
-                .num_threads(self.threads)
+                .num_threads(n.min(self.threads))
                 .for_each(run),
         }
     }
@@ -64,7 +64,7 @@ impl Loops for Orx {
         (0..parts)
             .into_par()
             .runner(Runner::fixed_with_pool(&self.pool))
-            .num_threads(self.threads)
+            .num_threads(parts)
             .chunk_size(1)
             .map(|p| term(part(n, p, parts)))
             .reduce(|a, b| a + b)
