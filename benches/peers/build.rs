@@ -18,6 +18,7 @@ fn cpp() {
         .flag("-fopenmp")
         .file("cpp/peers.cpp");
 
+    // forkunion's build comes before this one: without g++ it stops with "failed to find tool".
     let Ok(compiler) = build.try_get_compiler() else {
         panic!("no C++ compiler. {HELP}");
     };

@@ -64,8 +64,13 @@ fn run(args: &Args) -> io::Result<()> {
     } else {
         Effort::FULL
     };
-    let iterations = workloads::iterations_per_microsecond();
     let cells = args.selection.cells();
+    if cells.is_empty() {
+        return Err(io::Error::other(
+            "no cell of the grid is all of that: work and skew go up to --n 1024",
+        ));
+    }
+    let iterations = workloads::iterations_per_microsecond();
     let mut measured = measure::measure(&cells, &args.pools, &effort, iterations)?;
     if args.retry {
         retry(&mut measured, args, &effort, iterations)?;
@@ -78,8 +83,7 @@ fn run(args: &Args) -> io::Result<()> {
 }
 
 /// Measures the cells that miss their goal three more times. Each contender's median over the four
-/// measurements counts, in the hope that one slow spell hit one of them; it makes a cell neither
-/// better nor worse than it is.
+/// measurements counts, conga's and the peers' alike, whether that makes the cell better or worse.
 fn retry(
     measured: &mut [Measured],
     args: &Args,

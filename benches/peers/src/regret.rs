@@ -7,8 +7,11 @@ use crate::turn::Figure;
 /// Serial loops below are light: there the distance to the serial loop counts, not the ratio.
 pub const LIGHT_NS: f64 = 1000.0;
 
-/// The regret that 95 % of the cells are to stay within.
+/// The regret that most cells are to stay within.
 pub const REGRET: f64 = 1.10;
+
+/// How many of them: the share.
+pub const SHARE: f64 = 0.95;
 
 /// The regret that none is to exceed.
 pub const REGRET_AT_WORST: f64 = 1.25;

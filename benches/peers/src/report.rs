@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::grid::{Workload, GAPS};
+use crate::grid::{Workload, GAPS, THREADS};
 use crate::machine;
 use crate::measure::{Effort, Measured};
-use crate::regret::{light_goal, median_and_worst, regrets, CPU_RATIO, REGRET, REGRET_AT_WORST};
+use crate::regret::{
+    light_goal, median_and_worst, regrets, CPU_RATIO, REGRET, REGRET_AT_WORST, SHARE,
+};
 use crate::turn::LIMIT;
 
 /// All figures, one line each.
@@ -110,38 +112,53 @@ pub fn verdict(cells: &[Measured]) -> String {
     };
 
     match regrets(cells) {
-        Some(r) => line(format!(
-            "{} cells with serial >= 1 µs: regret <= {REGRET:.2} in {:.1} % (goal 95 %), at most \
-             {:.2} (goal {REGRET_AT_WORST:.2}), geometric mean with 2 threads or more {:.3} (goal \
-             1.00, aim 0.95)",
-            r.cells,
-            100.0 * r.within,
-            r.maximum,
-            r.geometric_mean
-        )),
+        Some(r) => {
+            line(format!("{} cells with serial >= 1 µs:", r.cells));
+            line(format!(
+                "  regret <= {REGRET:.2} in {:.1} % (goal {} %: {})",
+                100.0 * r.within,
+                100.0 * SHARE,
+                met(r.within >= SHARE)
+            ));
+            line(format!(
+                "  maximum {:.2} (goal {REGRET_AT_WORST:.2}: {})",
+                r.maximum,
+                met(r.maximum <= REGRET_AT_WORST)
+            ));
+            line(format!(
+                "  geometric mean with 2 threads or more {:.3} (goal 1.00, aim 0.95: {})",
+                r.geometric_mean,
+                met(r.geometric_mean <= 1.0)
+            ));
+        }
         None => line("no cells with serial >= 1 µs".to_owned()),
     }
+
     for gap_us in GAPS {
-        let light = cells
-            .iter()
-            .filter(|m| m.is_light() && m.cell.gap_us == gap_us);
-        let Some((median, worst)) = median_and_worst(light, Measured::overhead) else {
-            continue;
-        };
-        let goal = match light_goal(gap_us) {
-            Some((median, worst)) => format!("goals {median} and {worst}"),
-            None => "no goal".to_owned(),
-        };
-        line(format!(
-            "light cells, gap {gap_us} µs: adaptive - serial {median:.0} ns in the median, \
-             {worst:.0} ns at worst ({goal})"
-        ));
+        let light = |m: &&Measured| m.is_light() && m.cell.gap_us == gap_us;
+        let light: Vec<&Measured> = cells.iter().filter(light).collect();
+        for threads in THREADS {
+            let of_threads = light.iter().copied().filter(|m| m.cell.threads == threads);
+            let Some((median, worst)) = median_and_worst(of_threads, Measured::overhead) else {
+                continue;
+            };
+            let goal = light_goal(gap_us).map_or("no goal".to_owned(), |goal| {
+                let reached = median <= goal.0 && worst <= goal.1;
+                format!("goals {} and {}: {}", goal.0, goal.1, met(reached))
+            });
+            line(format!(
+                "light cells, gap {gap_us:4} µs, threads {threads:2}: adaptive - serial \
+                 {median:4.0} ns in the median, {worst:4.0} ns at worst ({goal})"
+            ));
+        }
     }
+
     let asleep = cells.iter().filter(|m| m.cell.gap_us == 1000);
     if let Some((median, worst)) = median_and_worst(asleep, Measured::cpu_ratio) {
         line(format!(
             "CPU time, gap 1000 µs: {median:.2} times that of serial in the median, {worst:.2} at \
-             worst (goal {CPU_RATIO})"
+             worst (goal {CPU_RATIO}: {})",
+            met(worst <= CPU_RATIO)
         ));
     }
 
@@ -168,6 +185,14 @@ pub fn verdict(cells: &[Measured]) -> String {
         ));
     }
     text
+}
+
+fn met(reached: bool) -> &'static str {
+    if reached {
+        "met"
+    } else {
+        "missed"
+    }
 }
 
 #[cfg(test)]

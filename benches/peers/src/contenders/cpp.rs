@@ -65,33 +65,36 @@ pub fn in_arena<R, F: FnOnce() -> R>(threads: usize, f: F) -> R {
     call.result.expect("the arena has called the function")
 }
 
-// SAFETY of all calls: the pointers are those of slices of `n` elements, borrowed until the call
-// is over.
 impl Contender for Cpp {
     #[inline]
     fn zero(&mut self, y: &mut [f64]) {
+        // SAFETY: the pointers are those of slices of as many elements, borrowed during the call.
         unsafe { peers_zero(self.kind, self.threads, y.as_mut_ptr(), y.len()) }
     }
 
     #[inline]
     fn axpy(&mut self, a: f64, x: &[f64], y: &mut [f64]) {
         let n = x.len().min(y.len());
+        // SAFETY: the pointers are those of slices of as many elements, borrowed during the call.
         unsafe { peers_axpy(self.kind, self.threads, a, x.as_ptr(), y.as_mut_ptr(), n) }
     }
 
     #[inline]
     fn dot(&mut self, x: &[f64], y: &[f64]) -> f64 {
         let n = x.len().min(y.len());
+        // SAFETY: the pointers are those of slices of as many elements, borrowed during the call.
         unsafe { peers_dot(self.kind, self.threads, x.as_ptr(), y.as_ptr(), n) }
     }
 
     #[inline]
     fn work(&mut self, iterations: u64, y: &mut [f64]) {
+        // SAFETY: the pointers are those of slices of as many elements, borrowed during the call.
         unsafe { peers_work(self.kind, self.threads, iterations, y.as_mut_ptr(), y.len()) }
     }
 
     #[inline]
     fn skew(&mut self, scale: f64, y: &mut [f64]) {
+        // SAFETY: the pointers are those of slices of as many elements, borrowed during the call.
         unsafe { peers_skew(self.kind, self.threads, scale, y.as_mut_ptr(), y.len()) }
     }
 }

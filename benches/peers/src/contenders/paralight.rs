@@ -9,8 +9,8 @@ use paralight::prelude::*;
 
 use super::{part, Cost, Loops};
 
-/// Two pools, because the strategy belongs to the pool; only one of them is made, when the first
-/// loop says which.
+/// The pool is made when the first loop says which strategy it needs: the strategy belongs to the
+/// pool.
 pub struct Paralight {
     threads: usize,
     pool: Option<ThreadPool>,
@@ -25,7 +25,7 @@ impl Paralight {
     }
 }
 
-/// The pool, made at the first call: a contender has one workload in its life.
+/// The pool. `strategy` counts at the first call: a contender has one workload in its life.
 #[inline]
 fn pool(pool: &mut Option<ThreadPool>, threads: usize, strategy: RangeStrategy) -> &mut ThreadPool {
     pool.get_or_insert_with(|| {
