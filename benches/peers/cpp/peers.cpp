@@ -28,8 +28,9 @@ std::size_t DynamicParts(std::size_t n, std::size_t threads, Cost cost) {
   return std::min(n, threads * (cost == Cost::kRising ? 32 : 4));
 }
 
-// The least range that oneTBB may cut off: about 100 ns, or one index of about 1 µs.
-std::size_t Grain(Cost cost) { return cost == Cost::kLight ? 1024 : 1; }
+// The longest range that `auto_partitioner` does not cut further: about 1 µs. Of 1024 to 16384 light
+// indices, 1024 was 10 to 20 % slower on 2 threads, and the others were alike.
+std::size_t Grain(Cost cost) { return cost == Cost::kLight ? 4096 : 1; }
 
 std::size_t Bound(std::size_t n, std::size_t part, std::size_t parts) {
   return n * part / parts;

@@ -165,6 +165,7 @@ impl Cost {
     /// the last one is a few hundredths of the whole.
     fn shared_parts(self, n: usize, threads: usize) -> usize {
         let parts_per_thread = match self {
+            // With 4 or 8, rayon was 5 to 20 % slower on `axpy` of 65,536.
             Cost::Light => 1,
             Cost::Heavy => 4,
             Cost::Rising => 32,
