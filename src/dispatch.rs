@@ -15,7 +15,7 @@
 /// [`parallel_for`](crate::ThreadPool::parallel_for) or whatever stands for it) and its length to
 /// the next power of two, and measures its own prices. A loop that it has not seen yet is taken for
 /// expensive. One that stays open although it was taken for light is entered by a worker after one
-/// to two milliseconds, which then brings in the next.
+/// to two milliseconds, three to six where loops are rare, and that worker brings in the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Dispatch {

@@ -162,10 +162,15 @@ impl Sleepers {
         Reached::Parked
     }
 
-    /// Whether a worker spins, waiting for a call.
+    /// Whether a worker is awake: it spins, or it is busy and will look around when it is done.
     #[inline]
-    pub(crate) fn someone_spins(&self) -> bool {
-        self.spinning.len(self.workers()) != 0
+    pub(crate) fn someone_is_awake(&self) -> bool {
+        self.workers_awake() != 0
+    }
+
+    /// For a worker: whether all others sleep, and there is no processor for another one.
+    pub(crate) fn others_sleep_on(&self) -> bool {
+        self.workers_awake() == 1 && !self.processor_to_spare()
     }
 
     /// Threads that may work at the same time: one for each processor.
@@ -235,6 +240,7 @@ impl Sleepers {
     }
 
     /// Workers that are not parked.
+    #[inline]
     fn workers_awake(&self) -> usize {
         let workers = self.workers();
         workers.saturating_sub(self.parked.len(workers))

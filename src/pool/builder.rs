@@ -100,7 +100,8 @@ impl ThreadPoolBuilder {
     }
 
     /// The name of worker `w`. Default: `conga-w`. NULs in it are left out; Linux shows the first 15
-    /// bytes.
+    /// bytes. `name` is called while the pool grows, on the thread that makes it grow, and must not
+    /// use the pool.
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.name = Some(Box::new(name));
         self

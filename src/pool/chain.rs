@@ -63,6 +63,8 @@ impl Shared {
         if let Some(urgency) = place.slot(self).wants_more(stay) {
             if stay.is_in_line() {
                 self.post(place, 1, counts);
+            } else if urgency == Urgency::Speed && self.sleepers.others_sleep_on() {
+                self.keep_watch(counts);
             } else {
                 self.invite(place, urgency, counts);
             }

@@ -34,6 +34,11 @@ use crate::sync::{lock, Mutex};
 /// How long the sentinel sleeps between two looks. A loop that got stuck is entered after one to
 /// two of these.
 pub(crate) const PERIOD: Duration = Duration::from_millis(1);
+/// The same where loops are so rare that looking after them would cost more than they do: a timed
+/// wake-up takes some 30 µs of processor time.
+pub(crate) const SPARSE_PERIOD: Duration = Duration::from_millis(3);
+/// Loops between two looks, at most, that count as rare.
+const SPARSE: u64 = 4;
 
 /// Looks without any loop in between after which the watch lapses.
 const IDLE_LOOKS: u32 = 10;
@@ -62,8 +67,8 @@ struct Seen {
 pub(crate) enum Look {
     /// The loop in this slot was open at the last look, too.
     Stuck(usize),
-    /// Loops come and go.
-    Well,
+    /// Loops come and go; so long may pass until the next look.
+    Well(Duration),
     /// There has been none for a while.
     Idle,
 }
@@ -121,7 +126,7 @@ impl Watch {
     /// The sentinel looks at all slots.
     pub(crate) fn look(&self, board: &Board) -> Look {
         let seen = &mut *lock(&self.seen);
-        let (mut stuck, mut quiet) = (None, true);
+        let (mut stuck, mut quiet, mut loops) = (None, true, 0);
         for (index, slot) in board.slots().enumerate() {
             let now = slot.glance();
             let before = seen.slots.get(index).copied();
@@ -129,6 +134,7 @@ impl Watch {
                 stuck = stuck.or(Some(index));
             }
             quiet &= !now.1 && before == Some(now);
+            loops += now.0.since(before.map_or(now.0, |before| before.0));
             match before {
                 Some(_) => seen.slots[index] = now,
                 None => seen.slots.push(now),
@@ -138,7 +144,8 @@ impl Watch {
         match stuck {
             Some(index) => Look::Stuck(index),
             None if seen.idle_looks >= IDLE_LOOKS => Look::Idle,
-            None => Look::Well,
+            None if loops <= SPARSE => Look::Well(SPARSE_PERIOD),
+            None => Look::Well(PERIOD),
         }
     }
 

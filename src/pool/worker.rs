@@ -26,6 +26,7 @@ pub(crate) fn main(shared: &Shared, number: usize) {
         number,
         counts: shared.worker_counts.get_or_make(number),
         on_watch: Cell::new(false),
+        period: Cell::new(watch::PERIOD),
         called: Cell::new(None),
         queue_first: Cell::new(false),
     };
@@ -40,6 +41,8 @@ struct Worker<'a> {
     counts: &'a Counts,
     /// Whether this worker is the sentinel of the [`watch`](super::watch).
     on_watch: Cell<bool>,
+    /// How long it sleeps until its next look, on watch.
+    period: Cell<Duration>,
     /// How this worker was called for what it does next, if it was.
     called: Cell<Option<Start>>,
     /// Whether the queue comes before the marked slots at the next look: they take turns, so that
@@ -89,7 +92,7 @@ impl Worker<'_> {
             } else {
                 Duration::ZERO
             };
-            let limit = self.on_watch.get().then_some(watch::PERIOD);
+            let limit = self.on_watch.get().then_some(self.period.get());
             let waited = self
                 .shared
                 .sleepers
@@ -138,6 +141,7 @@ impl Worker<'_> {
     /// Before a worker that is on watch runs anything, it calls another.
     fn give_watch_away(&self) {
         if self.on_watch.take() {
+            self.period.set(watch::PERIOD);
             self.shared.watch.give_away();
             // Partner: the fence that a worker puts after it has announced that it is idle.
             fence(Ordering::SeqCst);
@@ -151,7 +155,10 @@ impl Worker<'_> {
     fn look_at_the_board(&self) -> bool {
         self.counts.watch_looks.add(1);
         match self.shared.watch.look(&self.shared.board) {
-            Look::Well => false,
+            Look::Well(period) => {
+                self.period.set(period);
+                false
+            }
             Look::Idle => {
                 self.on_watch
                     .set(!self.shared.watch.lapse(&self.shared.board));

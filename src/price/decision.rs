@@ -13,8 +13,8 @@ use super::{Key, Known, Market, Table};
 /// Whether a worker could come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Helper {
-    /// One spins, waiting for a call.
-    Spins,
+    /// One spins, waiting for a call, or is about to look around.
+    IsAwake,
     /// Whoever is idle is asleep.
     Sleeps,
 }
@@ -26,8 +26,14 @@ pub(crate) enum Decision {
     BringIn,
     /// Time the first block, then decide.
     Probe,
-    /// The caller just works. Its work is expected to take this many ticks.
-    Alone(u64),
+    /// The caller just works.
+    Alone {
+        /// How many ticks that should take.
+        expected: u64,
+        /// Whether there was a pause before the loop's last calls, so that a reading of the clock at
+        /// the end says nothing without one at the start.
+        gaps: bool,
+    },
 }
 
 /// What one caller remembers from loop to loop.
@@ -52,7 +58,7 @@ pub(crate) struct Subject<'a> {
 
 /// Every so many thoughts the other way is tried: a prime, so that it is not always the same one of
 /// a few loops that take turns.
-const TRY_AGAIN: u64 = 61;
+const TRY_AGAIN: u64 = 127;
 /// Where one way is clearly the better one, every so many times less often.
 const IF_CLEAR: u64 = 16;
 
@@ -86,24 +92,27 @@ impl Subject<'_> {
         match self.costs.alone(self.key) {
             Known::Nothing => Decision::BringIn,
             Known::Doubtful => Decision::Probe,
-            Known::Cost(cost) => {
-                let work = (cost * self.len as f32) as u64;
-                if work < worth_a_thought(self.market) {
-                    Decision::Alone(work)
+            Known::Cost { each, gaps } => {
+                let expected = (each * self.len as f32) as u64;
+                let worth_it = expected >= worth_a_thought(self.market)
+                    && self.think(expected, helper(), gap, memory);
+                if worth_it {
+                    Decision::BringIn
                 } else {
-                    self.think(work, helper(), gap, memory)
+                    Decision::Alone { expected, gaps }
                 }
             }
         }
     }
 
+    /// Whether to bring somebody in.
     fn think(
         self,
         work: u64,
         helper: Helper,
         gap: impl FnOnce() -> u64,
         memory: &mut Memory,
-    ) -> Decision {
+    ) -> bool {
         memory.thoughts += 1;
         let helped = match self.costs.helped(self.key) {
             Some(cost) => (cost * self.len as f32) as u64,
@@ -112,11 +121,11 @@ impl Subject<'_> {
         let clear = work / 4 * 3 > helped || helped / 4 * 3 > work;
         let rarely = if clear { IF_CLEAR } else { 1 };
         let other_way = memory.thoughts % (TRY_AGAIN * rarely) == 0;
-        if helper == Helper::Spins {
-            return bring_in_if((helped < work) != other_way, work);
+        if helper == Helper::IsAwake {
+            return (helped < work) != other_way;
         }
         if with_a_sleeper(work, self.market) < work {
-            return bring_in_if(!other_way, work);
+            return !other_way;
         }
         if other_way {
             // An experience that was bad is made again.
@@ -132,7 +141,7 @@ impl Subject<'_> {
         if due {
             memory.rent = 0;
         }
-        bring_in_if(due, work)
+        due
     }
 
     /// Whether a loop of which one of `units` took so many ticks is so dear that it should not be
@@ -144,52 +153,50 @@ impl Subject<'_> {
 
     /// After a call on the caller alone that was expected to take `expected` ticks: `since` is an
     /// upper bound of what it took. Far above, the body may have turned dear; below, it is cheaper
-    /// than was known.
+    /// than was known. `gap`: how long the pause was, if it was looked at.
     #[inline]
-    pub(crate) fn after_alone(self, expected: u64, since: u64) {
-        if since > 2 * expected + worth_a_thought(self.market) {
+    pub(crate) fn after_alone(self, expected: u64, since: u64, gap: Option<u64>) {
+        let suspicious = 2 * expected + worth_a_thought(self.market);
+        let gaps = gap.is_some_and(|gap| gap > suspicious);
+        if since > suspicious {
             self.costs.doubt(self.key);
-        } else if since < expected - expected / 8 {
-            self.costs.set_alone(self.key, self.each(since));
+        } else if since < expected - expected / 8 || gaps != gap.is_some() {
+            let each = self.each(since.min(expected));
+            self.costs.set_alone(self.key, each, gaps);
         }
     }
 
-    /// After a call that was probed and took `ticks` on the caller alone, or would have.
+    /// After a call that was probed and took `ticks` on the caller alone, or would have. It may have
+    /// been in doubt for a pause alone.
     pub(crate) fn after_probe(self, ticks: u64) {
-        self.costs.set_alone(self.key, self.each(ticks));
+        self.costs.set_alone(self.key, self.each(ticks), true);
     }
 
-    /// After a call to which a worker was called, and which took `ticks`. `spun`: it was there at
-    /// once.
-    pub(crate) fn after_help(self, ticks: u64, spun: bool) {
-        if self.costs.alone(self.key) == Known::Nothing {
+    /// After a call that was open to a worker, and which took `ticks`. `awake`: nobody had to be woken
+    /// for it.
+    pub(crate) fn after_help(self, ticks: u64, awake: bool) {
+        let alone = match self.costs.alone(self.key) {
+            Known::Nothing => return self.costs.doubt(self.key),
+            Known::Cost { each, .. } if awake => (each * self.len as f32) as u64,
+            _ => return,
+        };
+        // The first sample is one among what was expected, lest one bad one decides.
+        let old = self.costs.helped(self.key);
+        let old = old.unwrap_or_else(|| self.each(with_a_spinner(alone, self.market)));
+        let cost = self.each(ticks);
+        if cost < old / 2.0 {
+            // The body has turned cheap.
             self.costs.doubt(self.key);
-        } else if spun {
-            let cost = self.each(ticks);
-            match self.costs.helped(self.key) {
-                // The body has turned cheap.
-                Some(old) if cost < old / 2.0 => self.costs.doubt(self.key),
-                // A sample counts for a quarter, and no more than double: a thread may lose its
-                // processor for a while.
-                Some(old) => {
-                    let cost = old + (cost.min(2.0 * old) - old) / 4.0;
-                    self.costs.set_helped(self.key, cost);
-                }
-                None => self.costs.set_helped(self.key, cost),
-            }
+        } else {
+            // A sample counts for a quarter, and no more than double: a thread may lose its processor
+            // for a while.
+            let cost = old + (cost.min(2.0 * old) - old) / 4.0;
+            self.costs.set_helped(self.key, cost);
         }
     }
 
     fn each(self, ticks: u64) -> f32 {
         ticks as f32 / self.len as f32
-    }
-}
-
-fn bring_in_if(worth_it: bool, work: u64) -> Decision {
-    if worth_it {
-        Decision::BringIn
-    } else {
-        Decision::Alone(work)
     }
 }
 
@@ -221,13 +228,21 @@ mod tests {
         }
     }
 
+    /// What is known of a loop whose 100 indices take so many ticks.
+    fn cost_of_100(ticks: f32) -> Known {
+        Known::Cost {
+            each: ticks / 100.0,
+            gaps: false,
+        }
+    }
+
     /// About a loop of 100 indices, of which this is known and which has never been helped.
     fn decide_once(known: Known, market: &Market, helper: Helper) -> Decision {
         let table = Table::new();
         match known {
             Known::Nothing => {}
             Known::Doubtful => table.doubt(key()),
-            Known::Cost(cost) => table.set_alone(key(), cost),
+            Known::Cost { each, gaps } => table.set_alone(key(), each, gaps),
         }
         subject(&table, market).decide(|| helper, || 0, &mut Memory::default())
     }
@@ -237,7 +252,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_feared() {
         let market = market(1000, 20_000, 4000);
-        for helper in [Helper::Spins, Helper::Sleeps] {
+        for helper in [Helper::IsAwake, Helper::Sleeps] {
             let unknown = decide_once(Known::Nothing, &market, helper);
             assert_eq!(unknown, Decision::BringIn);
             let doubtful = decide_once(Known::Doubtful, &market, helper);
@@ -251,21 +266,24 @@ mod tests {
     fn each_price_has_its_loops() {
         let market = market(1000, 20_000, 4000);
         let (light, middle, dear) = (1900.0, 10_000.0, 100_000.0);
-        let at = |cost: f32, helper| decide_once(Known::Cost(cost / 100.0), &market, helper);
-        for helper in [Helper::Spins, Helper::Sleeps] {
-            assert_eq!(at(light, helper), Decision::Alone(1900));
+        let at = |cost: f32, helper| decide_once(cost_of_100(cost), &market, helper);
+        for helper in [Helper::IsAwake, Helper::Sleeps] {
+            let alone = Decision::Alone {
+                expected: 1900,
+                gaps: false,
+            };
+            assert_eq!(at(light, helper), alone);
             assert_eq!(at(dear, helper), Decision::BringIn);
         }
-        assert_eq!(at(middle, Helper::Spins), Decision::BringIn);
-        assert!(matches!(at(middle, Helper::Sleeps), Decision::Alone(_)));
+        assert_eq!(at(middle, Helper::IsAwake), Decision::BringIn);
+        assert!(matches!(at(middle, Helper::Sleeps), Decision::Alone { .. }));
     }
 
     /// A market without a sample has no price to be paid: everything is brought in, so that there
     /// will be one. Catches a pool that never learns because it never calls anybody.
     #[test]
     fn a_new_market_wants_samples() {
-        let cost = Known::Cost(1.0);
-        let decision = decide_once(cost, &Market::default(), Helper::Sleeps);
+        let decision = decide_once(cost_of_100(100.0), &Market::default(), Helper::Sleeps);
         assert_eq!(decision, Decision::BringIn);
     }
 
@@ -276,14 +294,37 @@ mod tests {
     fn a_body_that_turns_dear_is_noticed_at_once() {
         let (market, table) = (market(1000, 20_000, 4000), Table::new());
         let known = |since| {
-            table.set_alone(key(), 1.0);
-            subject(&table, &market).after_alone(100, since);
+            table.set_alone(key(), 1.0, false);
+            subject(&table, &market).after_alone(100, since, None);
             table.alone(key())
         };
-        assert_eq!(known(100), Known::Cost(1.0));
-        assert_eq!(known(2000), Known::Cost(1.0));
+        assert_eq!(known(100), cost_of_100(100.0));
+        assert_eq!(known(2000), cost_of_100(100.0));
         assert_eq!(known(100_000), Known::Doubtful);
-        assert_eq!(known(50), Known::Cost(0.5));
+        assert_eq!(known(50), cost_of_100(50.0));
+    }
+
+    /// A loop with pauses before its calls is probed once, then timed, and no longer timed when the
+    /// pauses are over. Catches a loop that is probed at every call, and a clock that is read twice
+    /// for ever.
+    #[test]
+    fn pauses_are_learnt() {
+        let (market, table) = (market(1000, 20_000, 4000), Table::new());
+        let subject = subject(&table, &market);
+        let gaps = || matches!(table.alone(key()), Known::Cost { gaps: true, .. });
+        table.set_alone(key(), 1.0, false);
+        subject.after_alone(100, 50_000, None);
+        assert_eq!(table.alone(key()), Known::Doubtful);
+        subject.after_probe(100);
+        assert!(gaps());
+        subject.after_alone(100, 100, Some(50_000));
+        assert!(gaps());
+        subject.after_alone(100, 100, Some(10));
+        assert!(!gaps() && table.alone(key()) == cost_of_100(100.0));
+        // A body that turns dear is noticed with pauses, too.
+        table.set_alone(key(), 1.0, true);
+        subject.after_alone(100, 100_000, Some(50_000));
+        assert_eq!(table.alone(key()), Known::Doubtful);
     }
 
     /// A loop that takes longer with a worker than alone stays alone though the price says otherwise,
@@ -292,12 +333,12 @@ mod tests {
     #[test]
     fn experience_counts_more_than_the_price() {
         let market = market(1000, 20_000, 4000);
-        for (helped, brought_in) in [(210.0, 0), (190.0, 61)] {
+        for (helped, brought_in) in [(210.0, 0), (190.0, TRY_AGAIN as i32)] {
             let (table, memory) = (Table::new(), &mut Memory::default());
-            table.set_alone(key(), 200.0);
+            table.set_alone(key(), 200.0, false);
             table.set_helped(key(), helped);
-            let spins = || Helper::Spins;
-            let times = (0..61)
+            let spins = || Helper::IsAwake;
+            let times = (0..TRY_AGAIN)
                 .filter(|_| {
                     let decision = subject(&table, &market).decide(spins, || 0, memory);
                     decision == Decision::BringIn
@@ -320,14 +361,14 @@ mod tests {
         for &(work, gap) in calls {
             now += gap;
             let helper = if now < spins_until {
-                Helper::Spins
+                Helper::IsAwake
             } else {
                 Helper::Sleeps
             };
             let called = policy(work, helper);
             let took = match (called, helper) {
                 (false, _) => work,
-                (true, Helper::Spins) => work.min((work + spinning) / 2 + spinning),
+                (true, Helper::IsAwake) => work.min((work + spinning) / 2 + spinning),
                 (true, Helper::Sleeps) => call + work.min((work + parked) / 2 + spinning),
             };
             if called {
@@ -363,7 +404,7 @@ mod tests {
             let mut gaps = calls.iter().map(|call| call.1);
             let ours = cost_of(&calls, window, |work, helper| {
                 let gap = gaps.next().unwrap();
-                table.set_alone(key(), work as f32 / 100.0);
+                table.set_alone(key(), work as f32 / 100.0, false);
                 let memory = &mut memory;
                 subject(&table, &market).decide(|| helper, || gap, memory) == Decision::BringIn
             });

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ENTRIES: usize = 1024;
 /// Set in an entry whose cost is in doubt.
 const DOUBTFUL: u64 = 1 << 32;
+/// The sign of a cost, which is not negative: there were pauses.
+const GAPS: u32 = 1 << 31;
 
 /// Which loop: its body's code, where it is called, and its length to the next power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +44,11 @@ pub(crate) enum Known {
     /// It is to be probed.
     Doubtful,
     /// It costs this many ticks an index.
-    Cost(f32),
+    Cost {
+        each: f32,
+        /// Whether there were pauses before its calls, when that was last looked at.
+        gaps: bool,
+    },
 }
 
 /// One loop: a tag and the ticks an index takes, on the caller alone and with a worker that spun when
@@ -73,7 +79,10 @@ impl Table {
         match read(&self.entries[key.entry()].alone, key) {
             None => Known::Nothing,
             Some(word) if word & DOUBTFUL != 0 => Known::Doubtful,
-            Some(word) => Known::Cost(f32::from_bits(word as u32)),
+            Some(word) => Known::Cost {
+                each: f32::from_bits(word as u32 & !GAPS),
+                gaps: word as u32 & GAPS != 0,
+            },
         }
     }
 
@@ -97,13 +106,15 @@ impl Table {
     }
 
     /// Replaces what it costs on its caller alone.
-    pub(crate) fn set_alone(&self, key: Key, cost: f32) {
-        write(&self.entries[key.entry()].alone, key, cost);
+    pub(crate) fn set_alone(&self, key: Key, each: f32, gaps: bool) {
+        let gaps = if gaps { GAPS } else { 0 };
+        let word = &self.entries[key.entry()].alone;
+        write(word, key, each.to_bits() | gaps);
     }
 
     /// Replaces what it costs with help.
     pub(crate) fn set_helped(&self, key: Key, cost: f32) {
-        write(&self.entries[key.entry()].helped, key, cost);
+        write(&self.entries[key.entry()].helped, key, cost.to_bits());
     }
 }
 
@@ -113,8 +124,8 @@ fn read(word: &AtomicU64, key: Key) -> Option<u64> {
     (word >> 33 << 33 == key.tag()).then_some(word)
 }
 
-fn write(word: &AtomicU64, key: Key, cost: f32) {
-    word.store(key.tag() | u64::from(cost.to_bits()), Ordering::Relaxed);
+fn write(word: &AtomicU64, key: Key, bits: u32) {
+    word.store(key.tag() | u64::from(bits), Ordering::Relaxed);
 }
 
 #[cfg(all(test, not(loom)))]
@@ -129,15 +140,16 @@ mod tests {
         let keys: Vec<_> = (0..5000).map(|code| Key::new(code, here, 100)).collect();
         for (code, &key) in keys.iter().enumerate() {
             assert_eq!(table.alone(key), Known::Nothing);
-            table.set_alone(key, code as f32);
+            table.set_alone(key, code as f32, code % 2 == 0);
             assert_eq!(table.helped(key), None);
-            table.set_helped(key, -(code as f32));
+            table.set_helped(key, 2.0 * code as f32);
         }
         let mut kept = 0;
         for (code, &key) in keys.iter().enumerate() {
-            if let Known::Cost(cost) = table.alone(key) {
+            if let Known::Cost { each, gaps } = table.alone(key) {
                 kept += 1;
-                assert_eq!((cost, table.helped(key)), (code as f32, Some(-cost)));
+                assert_eq!((each, gaps), (code as f32, code % 2 == 0));
+                assert_eq!(table.helped(key), Some(2.0 * each));
             }
         }
         assert!(kept > ENTRIES / 2, "{kept}");

@@ -62,6 +62,11 @@ impl Epoch {
         distance != 0 && distance < EPOCHS / 2
     }
 
+    /// How many loops there were from `other` to this one.
+    pub(crate) fn since(self, other: Epoch) -> u64 {
+        self.0.wrapping_sub(other.0) % EPOCHS
+    }
+
     /// True four times in a turn of the numbers.
     pub(crate) fn is_quarter(self) -> bool {
         self.0 % (EPOCHS / 4) == 0

@@ -63,6 +63,7 @@ use self::lanes::Lanes;
 use self::shape::{Claims, Shape};
 use self::solo::Solo;
 use crate::barrier;
+use crate::clock;
 use crate::count::Count;
 use crate::price::Memory;
 use crate::stats::Counts;
@@ -88,13 +89,27 @@ pub(crate) struct Slot {
 /// What a slot's owners remember from loop to loop.
 #[derive(Default)]
 pub(crate) struct Notes {
-    /// When the clock was read last, at the end of a loop.
-    pub(crate) last: Count,
+    /// When the clock was read last.
+    last: Count,
     rent: Count,
     thoughts: Count,
 }
 
 impl Notes {
+    /// Ticks since the clock was read last.
+    #[inline]
+    pub(crate) fn since(&self) -> u64 {
+        clock::between(self.last.get(), clock::now())
+    }
+
+    /// The same, and from now on it counts from here.
+    #[inline]
+    pub(crate) fn read_clock(&self) -> u64 {
+        let (last, now) = (self.last.get(), clock::now());
+        self.last.set(now);
+        clock::between(last, now)
+    }
+
     #[inline]
     pub(crate) fn memory(&self) -> Memory {
         Memory {

@@ -2,7 +2,6 @@
 
 use super::work_and_close;
 use crate::barrier;
-use crate::clock;
 use crate::parking::Reached;
 use crate::pool::{Seat, Shared};
 use crate::price::{Decision, Helper, Key, Subject};
@@ -41,19 +40,22 @@ pub(super) unsafe fn run(
         len: body.len(),
     };
     let helper = || {
-        if shared.sleepers.someone_spins() {
-            Helper::Spins
+        if shared.sleepers.someone_is_awake() {
+            Helper::IsAwake
         } else {
             Helper::Sleeps
         }
     };
-    let gap = || clock::between(notes.last.get(), clock::now());
+    let gap = || notes.since();
     let mut memory = notes.memory();
     match subject.decide(helper, gap, &mut memory) {
-        Decision::Alone(expected) => {
+        Decision::Alone { expected, gaps } => {
             notes.set_memory(memory);
+            let gap = gaps.then(|| notes.read_clock());
             // SAFETY: the caller's promise.
-            unsafe { alone(shared, slot, shapes.alone, body, subject, expected) }
+            let panic = unsafe { alone(shared, slot, shapes.alone, body) };
+            subject.after_alone(expected, notes.read_clock(), gap);
+            panic
         }
         Decision::BringIn => {
             notes.set_memory(memory);
@@ -69,23 +71,12 @@ pub(super) unsafe fn run(
 ///
 /// As [`run`].
 #[inline]
-unsafe fn alone(
-    shared: &Shared,
-    slot: &Slot,
-    shape: Shape,
-    body: Body,
-    subject: Subject,
-    expected: u64,
-) -> Option<Payload> {
+unsafe fn alone(shared: &Shared, slot: &Slot, shape: Shape, body: Body) -> Option<Payload> {
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Alone) };
     barrier::light();
     shared.keep_watch(&slot.counts);
-    let panic = work_and_close(slot, stay, first);
-    let now = clock::now();
-    subject.after_alone(expected, clock::between(slot.notes.last.get(), now));
-    slot.notes.last.set(now);
-    panic
+    work_and_close(slot, stay, first)
 }
 
 /// # Safety
@@ -98,14 +89,12 @@ unsafe fn together(
     subject: Subject,
     bring_in: impl FnOnce() -> Reached,
 ) -> Option<Payload> {
-    let start = clock::now();
+    slot.notes.read_clock();
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
     let reached = bring_in();
     let panic = work_and_close(slot, stay, first);
-    let now = clock::now();
-    subject.after_help(clock::between(start, now), reached == Reached::Spinning);
-    slot.notes.last.set(now);
+    subject.after_help(slot.notes.read_clock(), reached != Reached::Parked);
     panic
 }
 
@@ -124,10 +113,10 @@ unsafe fn probe(
     let (mut stay, first) = unsafe { slot.open(body, shape, Begin::Probing) };
     barrier::light();
     shared.keep_watch(&slot.counts);
-    let start = clock::now();
+    slot.notes.read_clock();
     let mut estimate = None;
     let ran = slot.work_and_think(&mut stay, first, || {
-        let ticks = clock::between(start, clock::now());
+        let ticks = slot.notes.since();
         if subject.is_too_dear_to_probe(ticks, shape.units) {
             estimate = Some(ticks.saturating_mul(shape.units as u64));
             bring_in();
@@ -136,12 +125,10 @@ unsafe fn probe(
     ran.add_to(&slot.counts);
     let alone = ran.units == shape.units;
     let panic = slot.close(stay, ran.units);
-    let now = clock::now();
-    let took = clock::between(start, now);
+    let took = slot.notes.read_clock();
     subject.after_probe(match estimate {
         Some(estimate) if !alone => estimate,
         _ => took,
     });
-    slot.notes.last.set(now);
     panic
 }
