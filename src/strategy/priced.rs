@@ -93,8 +93,10 @@ unsafe fn together(
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
     let reached = bring_in();
+    let before = slot.counts.loops_brought_in.get();
     let panic = work_and_close(slot, stay, first);
-    subject.after_help(slot.notes.read_clock(), reached != Reached::Parked);
+    let came = slot.counts.loops_brought_in.get() != before;
+    subject.after_help(slot.notes.read_clock(), reached != Reached::Parked, came);
     panic
 }
 
