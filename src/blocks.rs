@@ -79,6 +79,14 @@ impl Blocks {
                 extra: 0,
             };
         }
+        if count.is_power_of_two() {
+            // The usual case, and a division takes longer than all else here.
+            return Self {
+                count,
+                base: len >> count.trailing_zeros(),
+                extra: len & (count - 1),
+            };
+        }
         Self {
             count,
             base: len / count,

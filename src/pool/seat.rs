@@ -73,6 +73,12 @@ impl<'a> Seat<'a> {
         }
     }
 
+    /// Whether whoever looks at the board sees the slot.
+    #[inline]
+    pub(crate) fn is_on_the_board(&self) -> bool {
+        matches!(self.place, Place::Board(_))
+    }
+
     /// Where others find the slot.
     pub(crate) fn place(&self) -> &Place {
         &self.place

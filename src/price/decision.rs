@@ -9,6 +9,7 @@
 //! compared with what it takes alone. Now and then the other way is tried again.
 
 use super::{Key, Known, Market, Table};
+use crate::count::Count;
 
 /// Whether a worker could come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +37,14 @@ pub(crate) enum Decision {
     },
 }
 
-/// What one caller remembers from loop to loop.
-#[derive(Debug, Default, Clone, Copy)]
+/// What one caller remembers from loop to loop; it alone writes it.
+#[derive(Debug, Default)]
 pub(crate) struct Memory {
     /// What its loops would have saved with a worker that spins, since one was woken last. When it
     /// exceeds the price of waking one, one is woken.
-    pub(crate) rent: u64,
+    rent: Count,
     /// How many of its loops were worth a thought.
-    pub(crate) thoughts: u64,
+    thoughts: Count,
 }
 
 /// The loop that is decided about, and what is known.
@@ -102,7 +103,7 @@ impl Subject<'_> {
         self,
         helper: impl FnOnce() -> Helper,
         gap: impl FnOnce() -> u64,
-        memory: &mut Memory,
+        memory: &Memory,
     ) -> Decision {
         match self.costs.alone(self.key) {
             Known::Nothing => Decision::BringIn,
@@ -121,19 +122,13 @@ impl Subject<'_> {
     }
 
     /// Whether to bring somebody in.
-    fn think(
-        self,
-        work: u64,
-        helper: Helper,
-        gap: impl FnOnce() -> u64,
-        memory: &mut Memory,
-    ) -> bool {
-        memory.thoughts += 1;
+    fn think(self, work: u64, helper: Helper, gap: impl FnOnce() -> u64, memory: &Memory) -> bool {
+        memory.thoughts.add(1);
         let helped = match self.costs.helped(self.key) {
             Some(cost) => (cost * self.len as f32) as u64,
             None => with_a_spinner(work, self.market),
         };
-        let other_way = memory.thoughts % try_again_every(work, helped, self.market) == 0;
+        let other_way = memory.thoughts.get() % try_again_every(work, helped, self.market) == 0;
         if helper == Helper::IsAwake {
             return (helped < work) != other_way;
         }
@@ -148,11 +143,11 @@ impl Subject<'_> {
         // long gap.
         let (call, start) = self.market.wake();
         if gap() < 4 * (call + start) {
-            memory.rent += work.saturating_sub(helped);
+            memory.rent.add(work.saturating_sub(helped));
         }
-        let due = memory.rent > call + start;
+        let due = memory.rent.get() > call + start;
         if due {
-            memory.rent = 0;
+            memory.rent.set(0);
         }
         due
     }
@@ -262,7 +257,7 @@ mod tests {
             Known::Doubtful => table.doubt(key()),
             Known::Cost { each, gaps } => table.set_alone(key(), each, gaps),
         }
-        subject(&table, market).decide(|| helper, || 0, &mut Memory::default())
+        subject(&table, market).decide(|| helper, || 0, &Memory::default())
     }
 
     /// Unknown loops bring somebody in, doubtful ones are probed, whatever they cost: catches a
@@ -353,7 +348,7 @@ mod tests {
         let market = market(1000, 20_000, 4000);
         let (most, all) = (TRY_AGAIN / AT_MOST, TRY_AGAIN);
         for (helped, brought_in) in [(210.0, 1..=most), (190.0, all - 1..=all - 1)] {
-            let (table, memory) = (Table::new(), &mut Memory::default());
+            let (table, memory) = (Table::new(), &Memory::default());
             table.set_alone(key(), 200.0, false);
             table.set_helped(key(), helped);
             let decide = || subject(&table, &market).decide(|| Helper::IsAwake, || 0, memory);
@@ -416,13 +411,12 @@ mod tests {
             let calls: Vec<_> = (0..1 + below(400))
                 .map(|_| (1 + below(most_work), below(most_gap)))
                 .collect();
-            let (table, mut memory) = (Table::new(), Memory::default());
+            let (table, memory) = (Table::new(), Memory::default());
             let mut gaps = calls.iter().map(|call| call.1);
             let ours = cost_of(&calls, window, |work, helper| {
                 let gap = gaps.next().unwrap();
                 table.set_alone(key(), work as f32 / 100.0, false);
-                let memory = &mut memory;
-                subject(&table, &market).decide(|| helper, || gap, memory) == Decision::BringIn
+                subject(&table, &market).decide(|| helper, || gap, &memory) == Decision::BringIn
             });
             let alone = cost_of(&calls, window, |_, _| false);
             let brought = cost_of(&calls, window, |_, _| true);

@@ -19,7 +19,16 @@
 //! The clock is read at the end only. The time since the last reading on this slot is an upper
 //! bound of the call's cost; where it is much more than the call was expected to cost, either there
 //! was a pause before it or the body has turned dear, and the next call of the loop is *probed*: the
-//! caller times its first block alone before it decides.
+//! caller times its first block alone before it decides. Where there was a pause, the next calls are
+//! timed at both ends.
+//!
+//! # The others
+//!
+//! The first call of a loop that is not known brings somebody in, the second one is probed. After
+//! that a loop that is dear enough is decided by what it takes alone and what it takes with a worker
+//! that is awake, both measured, and now and then the other way is tried. While everybody sleeps, a
+//! loop wakes somebody if it is worth that by itself; if not, what help would have saved accrues like
+//! a rent, and somebody is woken when it has come to the price of that (*ski rental*).
 
 mod decision;
 mod market;

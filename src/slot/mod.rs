@@ -91,8 +91,7 @@ pub(crate) struct Slot {
 pub(crate) struct Notes {
     /// When the clock was read last.
     last: Count,
-    rent: Count,
-    thoughts: Count,
+    pub(crate) memory: Memory,
 }
 
 impl Notes {
@@ -108,20 +107,6 @@ impl Notes {
         let (last, now) = (self.last.get(), clock::now());
         self.last.set(now);
         clock::between(last, now)
-    }
-
-    #[inline]
-    pub(crate) fn memory(&self) -> Memory {
-        Memory {
-            rent: self.rent.get(),
-            thoughts: self.thoughts.get(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn set_memory(&self, memory: Memory) {
-        self.rent.set(memory.rent);
-        self.thoughts.set(memory.thoughts);
     }
 }
 

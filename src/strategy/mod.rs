@@ -38,10 +38,9 @@ pub(crate) unsafe fn run(
     let seat = Seat::take(shared);
     seat.slot().counts.loops.add(1);
     let key = Key::new(body.code(), site, body.len());
-    // SAFETY, of all three: this thread holds the slot until `seat` is dropped, each strategy
-    // closes what it opens, and the body's borrows are the caller's promise.
     let panic = match dispatch {
-        // SAFETY: as above.
+        // SAFETY: this thread holds the slot until `seat` is dropped, each strategy closes what it
+        // opens, and the body's borrows are the caller's promise.
         Dispatch::PerThread => unsafe { per_thread::run(shared, &seat, lanes, body) },
         // SAFETY: as above.
         Dispatch::Chained => unsafe { chained::run(shared, &seat, lanes, body, key) },

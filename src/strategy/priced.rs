@@ -47,21 +47,22 @@ pub(super) unsafe fn run(
         }
     };
     let gap = || notes.since();
-    let mut memory = notes.memory();
-    match subject.decide(helper, gap, &mut memory) {
+    let decision = if seat.is_on_the_board() {
+        subject.decide(helper, gap, &notes.memory)
+    } else {
+        // Whoever is on watch does not see it.
+        Decision::BringIn
+    };
+    match decision {
         Decision::Alone { expected, gaps } => {
-            notes.set_memory(memory);
             let gap = gaps.then(|| notes.read_clock());
             // SAFETY: the caller's promise.
             let panic = unsafe { alone(shared, slot, shapes.alone, body) };
             subject.after_alone(expected, notes.read_clock(), gap);
             panic
         }
-        Decision::BringIn => {
-            notes.set_memory(memory);
-            // SAFETY: the caller's promise.
-            unsafe { together(slot, shapes.together, body, subject, bring_in) }
-        }
+        // SAFETY: the caller's promise.
+        Decision::BringIn => unsafe { together(slot, shapes.together, body, subject, bring_in) },
         // SAFETY: the caller's promise.
         Decision::Probe => unsafe { probe(shared, slot, shapes.alone, body, subject, bring_in) },
     }

@@ -248,7 +248,16 @@ fn a_thousand_threads() {
 fn more_open_loops_than_slots() {
     fn nest(pool: &ThreadPool, dispatch: Dispatch, depth: usize, innermost: &AtomicUsize) {
         if depth == 0 {
-            meet(pool, dispatch, 2);
+            // Also where the loop was light until now.
+            let both = |meeting: Option<&Barrier>| {
+                pool.parallel_for(0..2).dispatch(dispatch).for_each(|_| {
+                    if let Some(meeting) = meeting {
+                        meeting.wait();
+                    }
+                });
+            };
+            (0..1000).for_each(|_| both(None));
+            both(Some(&Barrier::new(2)));
             pool.parallel_for(0..100).dispatch(dispatch).for_each(|i| {
                 innermost.fetch_add(i, Ordering::Relaxed);
             });
@@ -262,6 +271,8 @@ fn more_open_loops_than_slots() {
     }
     for_each_setting(|dispatch, threads| {
         let pool = Arc::new(pool_of(threads));
+        // So that the pool knows its prices, and light loops for what they are.
+        (0..50).for_each(|_| meet(&pool, dispatch, 2));
         let nested = {
             let pool = Arc::clone(&pool);
             thread::Builder::new()
@@ -274,7 +285,7 @@ fn more_open_loops_than_slots() {
                 .unwrap()
         };
         assert_eq!(nested.join().unwrap(), 4950);
-        assert_eq!(pool.stats().loops, 602);
+        assert_eq!(pool.stats().loops, 50 + 600 + 1001 + 1);
         assert_whole(&pool);
     });
 }
