@@ -19,6 +19,7 @@ for_every_strategy! {
     two_bodies_meet_after_loops_that_were_tiny,
     as_many_bodies_as_lanes_meet_after_loops_that_were_tiny,
     bodies_of_nested_loops_meet,
+    bodies_of_nested_light_loops_meet,
     bodies_meet_while_other_workers_are_held_up,
     the_caller_need_not_help,
     more_lanes_come_without_the_callers_help,
@@ -158,6 +159,27 @@ fn bodies_of_nested_loops_meet(dispatch: Dispatch) {
             outer.attend();
             let inner = Meeting::of(2);
             pool.parallel_for(0..2).for_each(|_| inner.attend());
+        });
+    }
+}
+
+// The same where the inner loops were light until now, so that somebody has to look for them, and finds the
+// outer loop first, which is open and has nothing to give: catches a watch that looks at one loop only.
+fn bodies_of_nested_light_loops_meet(dispatch: Dispatch) {
+    let pool = pool(4, dispatch);
+    let inner = |meeting: Option<&Meeting>| {
+        pool.parallel_for(0..2).for_each(|_| {
+            if let Some(meeting) = meeting {
+                meeting.attend();
+            }
+        });
+    };
+    for _ in 0..20 {
+        let outer = Meeting::of(2);
+        pool.parallel_for(0..2).for_each(|_| {
+            outer.attend();
+            (0..200).for_each(|_| inner(None));
+            inner(Some(&Meeting::of(2)));
         });
     }
 }

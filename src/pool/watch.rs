@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
-use crate::board::Board;
+use crate::board::{Board, SLOTS};
 use crate::slot::door::Epoch;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{lock, Mutex};
@@ -65,12 +65,24 @@ struct Seen {
 /// What a look at the board shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// The loop in this slot was open at the last look, too.
-    Stuck(usize),
+    /// The loops in these slots were open at the last look, too. Not all of them have something left
+    /// to claim or a free lane.
+    Stuck(Slots),
     /// Loops come and go; so long may pass until the next look.
     Well(Duration),
     /// There has been none for a while.
     Idle,
+}
+
+/// A set of slots of the board.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slots([u64; SLOTS / 64]);
+
+impl Slots {
+    /// The slots, lowest first.
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
+        (0..SLOTS).filter(move |index| self.0[index / 64] >> (index % 64) & 1 != 0)
+    }
 }
 
 impl Watch {
@@ -126,12 +138,12 @@ impl Watch {
     /// The sentinel looks at all slots.
     pub(crate) fn look(&self, board: &Board) -> Look {
         let seen = &mut *lock(&self.seen);
-        let (mut stuck, mut quiet, mut loops) = (None, true, 0);
+        let (mut stuck, mut quiet, mut loops) = (Slots::default(), true, 0);
         for (index, slot) in board.slots().enumerate() {
             let now = slot.glance();
             let before = seen.slots.get(index).copied();
             if now.1 && before == Some(now) {
-                stuck = stuck.or(Some(index));
+                stuck.0[index / 64] |= 1 << (index % 64);
             }
             quiet &= !now.1 && before == Some(now);
             loops += now.0.since(before.map_or(now.0, |before| before.0));
@@ -141,11 +153,14 @@ impl Watch {
             }
         }
         seen.idle_looks = if quiet { seen.idle_looks + 1 } else { 0 };
-        match stuck {
-            Some(index) => Look::Stuck(index),
-            None if seen.idle_looks >= IDLE_LOOKS => Look::Idle,
-            None if loops <= SPARSE => Look::Well(SPARSE_PERIOD),
-            None => Look::Well(PERIOD),
+        if stuck != Slots::default() {
+            Look::Stuck(stuck)
+        } else if seen.idle_looks >= IDLE_LOOKS {
+            Look::Idle
+        } else if loops <= SPARSE {
+            Look::Well(SPARSE_PERIOD)
+        } else {
+            Look::Well(PERIOD)
         }
     }
 

@@ -164,8 +164,9 @@ impl Worker<'_> {
                     .set(!self.shared.watch.lapse(&self.shared.board));
                 false
             }
-            Look::Stuck(index) => {
-                let found = self.visit(&Place::Board(index), Reason::Stuck);
+            Look::Stuck(slots) => {
+                let visit = |index| self.visit(&Place::Board(index), Reason::Stuck);
+                let found = slots.iter().any(visit);
                 self.counts.watch_entries.add(u64::from(found));
                 found
             }
