@@ -152,6 +152,12 @@ impl Subject<'_> {
         due
     }
 
+    /// Whether a loop of so much work is less than any worker could be worth.
+    #[inline]
+    pub(crate) fn is_light(self, expected: u64) -> bool {
+        expected < worth_a_thought(self.market)
+    }
+
     /// Whether a loop of which one of `units` took so many ticks is so dear that it should not be
     /// finished alone.
     pub(crate) fn is_too_dear_to_probe(self, ticks: u64, units: usize) -> bool {

@@ -55,9 +55,16 @@ pub(super) unsafe fn run(
     };
     match decision {
         Decision::Alone { expected, gaps } => {
+            // A loop that is not light keeps its claims small, so that whoever comes after all finds
+            // something: its bodies may wait for each other.
+            let begin = if subject.is_light(expected) || shapes.alone.is_in_line() {
+                Begin::Alone
+            } else {
+                Begin::Together
+            };
             let gap = gaps.then(|| notes.read_clock());
             // SAFETY: the caller's promise.
-            let panic = unsafe { alone(shared, slot, shapes.alone, body) };
+            let panic = unsafe { alone(shared, slot, shapes.alone, body, begin) };
             subject.after_alone(expected, notes.read_clock(), gap);
             panic
         }
@@ -72,9 +79,15 @@ pub(super) unsafe fn run(
 ///
 /// As [`run`].
 #[inline]
-unsafe fn alone(shared: &Shared, slot: &Slot, shape: Shape, body: Body) -> Option<Payload> {
+unsafe fn alone(
+    shared: &Shared,
+    slot: &Slot,
+    shape: Shape,
+    body: Body,
+    begin: Begin,
+) -> Option<Payload> {
     // SAFETY: the caller's promise; `work_and_close` closes it.
-    let (stay, first) = unsafe { slot.open(body, shape, Begin::Alone) };
+    let (stay, first) = unsafe { slot.open(body, shape, begin) };
     barrier::light();
     shared.keep_watch(&slot.counts);
     work_and_close(slot, stay, first)
