@@ -9,8 +9,9 @@ use crossbeam_utils::CachePadded;
 
 use super::idle::IdleSet;
 use super::Parker;
+use crate::clock;
 use crate::segments::Segments;
-use crate::sync::atomic::{fence, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::atomic::{fence, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{spin_loop, yield_now};
 
 /// What a sleeper is called for. The meaning is the caller's and the sleeper's affair, but for one
@@ -47,6 +48,8 @@ pub(crate) enum Waited {
         call: Call,
         /// Whether the worker was parked, so that the call cost a system call.
         parked: bool,
+        /// When, by the [`clock`].
+        at: u64,
     },
 }
 
@@ -60,13 +63,16 @@ pub(crate) enum Reached {
     /// A worker that spun.
     Spinning,
     /// A worker that slept: the call was a system call.
-    Parked,
+    Parked {
+        /// How many ticks of the [`clock`] that took.
+        took: u64,
+    },
 }
 
 impl Reached {
     /// Whether a worker was called.
     pub(crate) fn somebody(self) -> bool {
-        matches!(self, Reached::Spinning | Reached::Parked)
+        matches!(self, Reached::Spinning | Reached::Parked { .. })
     }
 }
 
@@ -74,6 +80,8 @@ impl Reached {
 struct Place {
     /// 0, or the call that the claimer of this place's bit owes it.
     call: AtomicU32,
+    /// When it was made.
+    called_at: AtomicU64,
     parker: Parker,
 }
 
@@ -81,6 +89,7 @@ impl Default for Place {
     fn default() -> Self {
         Place {
             call: AtomicU32::new(0),
+            called_at: AtomicU64::new(0),
             parker: Parker::new(),
         }
     }
@@ -157,9 +166,11 @@ impl Sleepers {
         let Some(worker) = self.parked.claim(workers) else {
             return Reached::Nobody;
         };
-        self.tell(worker, call.0.get());
+        let before = self.tell(worker, call.0.get());
         self.place(worker).parker.unpark();
-        Reached::Parked
+        Reached::Parked {
+            took: clock::between(before, clock::now()),
+        }
     }
 
     /// Whether a worker is awake: it spins, or it is busy and will look around when it is done.
@@ -212,10 +223,7 @@ impl Sleepers {
             } else {
                 let call = self.take_call(me);
                 if call.get() != Call::PARK {
-                    return Waited::Called {
-                        call: Call(call),
-                        parked: false,
-                    };
+                    return self.called_for(me, call, false);
                 }
             }
         }
@@ -226,11 +234,17 @@ impl Sleepers {
             return Waited::InSight;
         }
         match self.sleep(me, limit) {
-            Some(call) => Waited::Called {
-                call: Call(call),
-                parked: true,
-            },
+            Some(call) => self.called_for(me, call, true),
             None => Waited::TimedOut,
+        }
+    }
+
+    /// What the worker makes of the call that it has taken.
+    fn called_for(&self, me: usize, call: NonZeroU32, parked: bool) -> Waited {
+        Waited::Called {
+            call: Call(call),
+            parked,
+            at: self.place(me).called_at.load(Ordering::Relaxed),
         }
     }
 
@@ -319,9 +333,12 @@ impl Sleepers {
         Some(call)
     }
 
-    /// Writes the call that the claimer of `worker`'s bit owes it.
-    fn tell(&self, worker: usize, call: u32) {
-        let word = &self.place(worker).call;
+    /// Writes the call that the claimer of `worker`'s bit owes it. Returns when.
+    fn tell(&self, worker: usize, call: u32) -> u64 {
+        let (place, now) = (self.place(worker), clock::now());
+        // Relaxed: the call publishes it.
+        place.called_at.store(now, Ordering::Relaxed);
+        let word = &place.call;
         debug_assert_eq!(
             word.load(Ordering::Relaxed),
             0,
@@ -329,6 +346,7 @@ impl Sleepers {
         );
         // Release: partner is the Acquire in `called`.
         word.store(call, Ordering::Release);
+        now
     }
 
     fn place(&self, worker: usize) -> &Place {

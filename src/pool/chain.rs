@@ -62,7 +62,7 @@ impl Shared {
     pub(crate) fn pass_on(&self, place: &Place, stay: &Stay, counts: &Counts) {
         if let Some(urgency) = place.slot(self).wants_more(stay) {
             if stay.is_in_line() {
-                self.post(place, 1, counts);
+                self.post(place, 1, Urgency::Progress, counts);
             } else if urgency == Urgency::Speed && self.sleepers.others_sleep_on() {
                 self.keep_watch(counts);
             } else {
@@ -80,7 +80,7 @@ impl Shared {
     /// Returns whom the call reached.
     pub(crate) fn invite(&self, place: &Place, urgency: Urgency, counts: &Counts) -> Reached {
         let &Place::Board(index) = place else {
-            return self.post(place, 1, counts);
+            return self.post(place, 1, Urgency::Progress, counts);
         };
         let slot = place.slot(self);
         // The fence in there is also the partner of the one that a worker puts after it has
@@ -88,11 +88,7 @@ impl Shared {
         if slot.someone_comes() {
             return Reached::Nobody;
         }
-        let call = || match urgency {
-            Urgency::Speed => self.sleepers.call_one_to_spare(Calls::to_slot(index)),
-            Urgency::Progress => self.sleepers.call_one(Calls::to_slot(index)),
-        };
-        let called_at = slot.stamp_call();
+        let call = || self.call(Calls::to_slot(index), urgency);
         let mut reached = call();
         if !reached.somebody() {
             self.board.mark(index);
@@ -105,24 +101,38 @@ impl Shared {
                 return reached;
             }
             Reached::Spinning => {}
-            Reached::Parked => self.market.woke(called_at),
+            Reached::Parked { took } => self.market.woke(took),
         }
         slot.called();
         counts.wake_ups.add(1);
         reached
     }
 
+    /// Calls one idle worker; for speed, none for which there is no processor.
+    pub(super) fn call(&self, call: Call, urgency: Urgency) -> Reached {
+        match urgency {
+            Urgency::Speed => self.sleepers.call_one_to_spare(call),
+            Urgency::Progress => self.sleepers.call_one(call),
+        }
+    }
+
     /// Puts up to `places` places in the slot's chain into the queue, each with a call. What is
     /// left over of an earlier loop counts, because it leads to the same slot: so the queue never
     /// holds more places of a slot than one loop asks for, however late the workers come.
     /// Returns whom the last call reached.
-    pub(crate) fn post(&self, place: &Place, places: u32, counts: &Counts) -> Reached {
+    pub(crate) fn post(
+        &self,
+        place: &Place,
+        places: u32,
+        urgency: Urgency,
+        counts: &Counts,
+    ) -> Reached {
         let mut reached = Reached::Nobody;
         if self.workers() == 0 {
             // Nothing is queued that nobody would take out. A worker that is started meanwhile sees
             // the mark, or has announced itself before.
             if let Place::Board(_) = place {
-                reached = self.invite(place, Urgency::Progress, counts);
+                reached = self.invite(place, urgency, counts);
             }
             return reached;
         }
@@ -131,13 +141,15 @@ impl Shared {
             if !slot.post(places) {
                 break;
             }
-            let called_at = slot.stamp_call();
-            reached = self.submit(Task::Visit(place.clone()));
+            reached = self.submit(Task::Visit(place.clone()), urgency);
             if reached.somebody() {
                 counts.wake_ups.add(1);
             }
-            if reached == Reached::Parked {
-                self.market.woke(called_at);
+            match reached {
+                Reached::Parked { took } => self.market.woke(took),
+                // The threads that are awake may wait for those that were not called.
+                Reached::NoProcessor => self.keep_watch(counts),
+                Reached::Spinning | Reached::Nobody => {}
             }
         }
         reached

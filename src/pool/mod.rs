@@ -40,6 +40,7 @@ pub(crate) use self::shared::Shared;
 use self::builder::Config;
 use self::chain::Task;
 use crate::dispatch::Dispatch;
+use crate::slot::Urgency;
 use crate::stats::Stats;
 // Not a model's: the handle is not modelled.
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -136,7 +137,7 @@ impl ThreadPool {
     /// Puts a task into the queue, workers or not.
     pub(crate) fn enqueue(&self, task: Box<dyn FnOnce() + Send>) {
         let shared = self.shared();
-        if shared.submit(Task::Run(task)).somebody() {
+        if shared.submit(Task::Run(task), Urgency::Progress).somebody() {
             shared.count_outside(|stats| stats.wake_ups += 1);
         }
     }

@@ -20,6 +20,7 @@ use crate::parking::{Reached, Sleepers};
 use crate::price::{Market, Table};
 use crate::queue::ConcurrentQueue;
 use crate::segments::Segments;
+use crate::slot::Urgency;
 use crate::stats::{Counts, Stats};
 use crate::sync::atomic::{fence, AtomicBool, Ordering};
 
@@ -130,11 +131,11 @@ impl Shared {
     }
 
     /// Puts a task into the queue and calls an idle worker, if there is one.
-    pub(crate) fn submit(&self, task: Task) -> Reached {
+    pub(crate) fn submit(&self, task: Task, urgency: Urgency) -> Reached {
         self.queue.push(task);
         // Partner: the fence that a worker puts after it has announced that it is idle.
         fence(Ordering::SeqCst);
-        self.sleepers.call_one(Calls::LOOK_AROUND)
+        self.call(Calls::LOOK_AROUND, urgency)
     }
 
     /// Runs a task; its panic goes to the handler.

@@ -29,6 +29,12 @@ impl Window {
         }
     }
 
+    /// The worker was woken for loops that follow at once: it spins the next time, whatever the gaps
+    /// were.
+    pub(super) fn more_follow(&mut self) {
+        self.score = self.score.max(0);
+    }
+
     /// The worker was called after a gap.
     pub(super) fn called_after(&mut self, gap: Duration) {
         let step = if gap <= self.most { 1 } else { -1 };
@@ -53,6 +59,12 @@ mod tests {
         for _ in 0..2 {
             window.called_after(most);
         }
+        assert_eq!(window.spin(), most);
+        // A worker that is told that more loops follow tries again.
+        for _ in 0..10 {
+            window.called_after(long);
+        }
+        window.more_follow();
         assert_eq!(window.spin(), most);
         // One long gap among short ones changes nothing.
         window.called_after(most);

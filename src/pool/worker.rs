@@ -27,6 +27,7 @@ pub(crate) fn main(shared: &Shared, number: usize) {
         counts: shared.worker_counts.get_or_make(number),
         on_watch: Cell::new(false),
         period: Cell::new(watch::PERIOD),
+        more_follow: Cell::new(false),
         called: Cell::new(None),
         queue_first: Cell::new(false),
     };
@@ -43,8 +44,10 @@ struct Worker<'a> {
     on_watch: Cell<bool>,
     /// How long it sleeps until its next look, on watch.
     period: Cell<Duration>,
-    /// How this worker was called for what it does next, if it was.
-    called: Cell<Option<Start>>,
+    /// Whether it was woken for loops that follow.
+    more_follow: Cell<bool>,
+    /// How and when this worker was called for what it does next, if it was.
+    called: Cell<Option<(Start, u64)>>,
     /// Whether the queue comes before the marked slots at the next look: they take turns, so that
     /// neither holds the other back.
     queue_first: Cell<bool>,
@@ -105,11 +108,19 @@ impl Worker<'_> {
                     self.on_watch.set(taken || self.on_watch.get());
                     false
                 }
-                Waited::Called { call, parked } => {
+                Waited::Called { call, parked, at } => {
                     window.called_after(idle_since.elapsed());
-                    if !self.answer(call, parked) {
+                    let start = if parked {
+                        Start::Parked
+                    } else {
+                        Start::Spinning
+                    };
+                    if !self.answer(call, start, at) {
                         // A worker that comes too late is too slow to come from its sleep.
                         window.called_after(Duration::ZERO);
+                    }
+                    if self.more_follow.take() {
+                        window.more_follow();
                     }
                     idle_since = Instant::now();
                     true
@@ -119,14 +130,13 @@ impl Worker<'_> {
     }
 
     /// Does what it was called for, if there is still something to do.
-    fn answer(&self, call: Call, parked: bool) -> bool {
-        let (met, start) = if parked {
-            (&self.counts.parks, Start::Parked)
-        } else {
-            (&self.counts.spins_met_work, Start::Spinning)
+    fn answer(&self, call: Call, start: Start, at: u64) -> bool {
+        let met = match start {
+            Start::Parked => &self.counts.parks,
+            Start::Spinning => &self.counts.spins_met_work,
         };
         met.add(1);
-        self.called.set(Some(start));
+        self.called.set(Some((start, at)));
         let found = match Calls::slot(call) {
             Some(index) => self.follow(&Place::Board(index)),
             None => self.look_around(),
@@ -221,8 +231,9 @@ impl Worker<'_> {
     /// Goes where a call or a place in the queue leads, which was counted as on its way.
     fn follow(&self, place: &Place) -> bool {
         let slot = place.slot(self.shared);
-        if let Some(start) = self.called.take() {
-            self.shared.market.started(start, slot.called_at());
+        if let Some((start, at)) = self.called.take() {
+            self.shared.market.started(start, at);
+            self.more_follow.set(slot.more_follow());
         }
         slot.arrived();
         self.visit(place, Reason::Called)

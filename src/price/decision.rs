@@ -24,7 +24,10 @@ pub(crate) enum Helper {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Decision {
     /// Call a worker before the first block.
-    BringIn,
+    BringIn {
+        /// Whether that is for the loops that follow, more than for this one.
+        more_follow: bool,
+    },
     /// Time the first block, then decide.
     Probe,
     /// The caller just works.
@@ -45,6 +48,8 @@ pub(crate) struct Memory {
     rent: Count,
     /// How many of its loops were worth a thought.
     thoughts: Count,
+    /// How many were not, but not by far.
+    below: Count,
 }
 
 /// The loop that is decided about, and what is known.
@@ -62,7 +67,11 @@ pub(crate) struct Subject<'a> {
 const TRY_AGAIN: u64 = 127;
 /// However much there is to be gained.
 const AT_MOST: u64 = 7;
-/// Where one way is clearly the better one, every so many times less often.
+/// A loop that costs more than this part of the price is not far below it.
+const DOUBTFUL_PRICE: u64 = 16;
+/// Every so many of those the price is doubted.
+const DOUBT_PRICE_EVERY: u64 = 1021;
+/// Where help is clearly worse, every so many times less often.
 const IF_CLEAR: u64 = 16;
 
 /// The least that a loop must cost to be worth a thought: it takes longer than a worker that spins
@@ -72,17 +81,16 @@ fn worth_a_thought(market: &Market) -> u64 {
     2 * market.start_spinning()
 }
 
-/// After how many thoughts the other way is tried. Trying help costs a loop about what a worker that
-/// spins takes to start, so the more there is to be gained the sooner it is tried again.
+/// After how many thoughts the other way is tried. Trying to do without help costs a loop what it
+/// gains by it, less than a hundredth in all. Trying help costs about what a worker that spins takes
+/// to start, so the more there is to be gained the sooner it is tried again.
 fn try_again_every(work: u64, helped: u64, market: &Market) -> u64 {
-    let clear = work / 4 * 3 > helped || helped / 4 * 3 > work;
-    let rarely = if clear { IF_CLEAR } else { 1 };
-    let gain = if helped < work {
-        1
-    } else {
-        (work / (4 * market.start_spinning()).max(1)).max(1)
-    };
-    (TRY_AGAIN / gain).max(AT_MOST) * rarely
+    if helped < work {
+        return TRY_AGAIN;
+    }
+    let clear = helped / 4 * 3 > work;
+    let gain = work / (4 * market.start_spinning()).max(1);
+    (TRY_AGAIN / gain.max(1)).max(AT_MOST) * if clear { IF_CLEAR } else { 1 }
 }
 
 /// What a loop of `work` ticks takes with a worker that spins, as long as that has not been tried.
@@ -106,23 +114,41 @@ impl Subject<'_> {
         memory: &Memory,
     ) -> Decision {
         match self.costs.alone(self.key) {
-            Known::Nothing => Decision::BringIn,
+            Known::Nothing => Decision::BringIn { more_follow: false },
             Known::Doubtful => Decision::Probe,
             Known::Cost { each, gaps } => {
                 let expected = (each * self.len as f32) as u64;
-                let worth_it = expected >= worth_a_thought(self.market)
-                    && self.think(expected, helper(), gap, memory);
-                if worth_it {
-                    Decision::BringIn
-                } else {
-                    Decision::Alone { expected, gaps }
+                let worth = worth_a_thought(self.market);
+                if expected < worth && expected > worth / DOUBTFUL_PRICE {
+                    self.doubt_price(memory);
                 }
+                let bring_in = if expected < worth {
+                    None
+                } else {
+                    self.think(expected, helper(), gap, memory)
+                };
+                bring_in.unwrap_or(Decision::Alone { expected, gaps })
             }
         }
     }
 
-    /// Whether to bring somebody in.
-    fn think(self, work: u64, helper: Helper, gap: impl FnOnce() -> u64, memory: &Memory) -> bool {
+    /// A loop that is not far below the price: now and then the price is doubted.
+    fn doubt_price(self, memory: &Memory) {
+        memory.below.add(1);
+        if memory.below.get() % DOUBT_PRICE_EVERY == 0 {
+            self.market.doubt_spinning();
+        }
+    }
+
+    /// Whether to bring somebody in, and what for.
+    fn think(
+        self,
+        work: u64,
+        helper: Helper,
+        gap: impl FnOnce() -> u64,
+        memory: &Memory,
+    ) -> Option<Decision> {
+        let bring_in = Decision::BringIn { more_follow: false };
         memory.thoughts.add(1);
         let helped = match self.costs.helped(self.key) {
             Some(cost) => (cost * self.len as f32) as u64,
@@ -130,10 +156,14 @@ impl Subject<'_> {
         };
         let other_way = memory.thoughts.get() % try_again_every(work, helped, self.market) == 0;
         if helper == Helper::IsAwake {
-            return (helped < work) != other_way;
+            let find_out = !self.market.knows_spinning();
+            if find_out {
+                self.market.tries_to_know_spinning();
+            }
+            return ((helped < work) != other_way || find_out).then_some(bring_in);
         }
         if with_a_sleeper(work, self.market) < work {
-            return !other_way;
+            return (!other_way).then_some(bring_in);
         }
         if other_way {
             // An experience that was bad is made again.
@@ -148,8 +178,9 @@ impl Subject<'_> {
         let due = memory.rent.get() > call + start;
         if due {
             memory.rent.set(0);
+            self.market.tries_to_know_spinning();
         }
-        due
+        due.then_some(Decision::BringIn { more_follow: true })
     }
 
     /// Whether a loop of so much work is less than any worker could be worth.
@@ -191,8 +222,18 @@ impl Subject<'_> {
     pub(crate) fn after_help(self, ticks: u64, awake: bool, came: bool) {
         let alone = match self.costs.alone(self.key) {
             Known::Nothing => return self.costs.doubt(self.key),
-            Known::Cost { each, .. } if awake => (each * self.len as f32) as u64,
-            _ => return,
+            Known::Cost { each, gaps } => {
+                let expected = (each * self.len as f32) as u64;
+                if !came && ticks < expected - expected / 8 {
+                    // The caller did it all: it takes no longer than that.
+                    return self.costs.set_alone(self.key, self.each(ticks), gaps);
+                }
+                if !awake {
+                    return;
+                }
+                expected
+            }
+            Known::Doubtful => return,
         };
         if !came && alone > 4 * worth_a_thought(self.market) {
             // There was time enough: whoever was awake had something else to do, and that says
@@ -228,11 +269,16 @@ mod tests {
     /// A market with these prices, in ticks.
     fn market(spinning: u64, parked: u64, call: u64) -> Market {
         let market = Market::default();
-        market.sample(Start::Spinning, spinning);
-        market.sample(Start::Parked, parked);
-        market.sample_call(call);
+        // As often as it takes to be believed.
+        for _ in 0..10 {
+            market.sample(Start::Spinning, spinning);
+            market.sample(Start::Parked, parked);
+            market.woke(call);
+        }
         market
     }
+
+    const BRING_IN: Decision = Decision::BringIn { more_follow: false };
 
     fn key() -> Key {
         Key::new(1, Location::caller(), 100)
@@ -273,7 +319,7 @@ mod tests {
         let market = market(1000, 20_000, 4000);
         for helper in [Helper::IsAwake, Helper::Sleeps] {
             let unknown = decide_once(Known::Nothing, &market, helper);
-            assert_eq!(unknown, Decision::BringIn);
+            assert_eq!(unknown, BRING_IN);
             let doubtful = decide_once(Known::Doubtful, &market, helper);
             assert_eq!(doubtful, Decision::Probe);
         }
@@ -292,9 +338,9 @@ mod tests {
                 gaps: false,
             };
             assert_eq!(at(light, helper), alone);
-            assert_eq!(at(dear, helper), Decision::BringIn);
+            assert_eq!(at(dear, helper), BRING_IN);
         }
-        assert_eq!(at(middle, Helper::IsAwake), Decision::BringIn);
+        assert_eq!(at(middle, Helper::IsAwake), BRING_IN);
         assert!(matches!(at(middle, Helper::Sleeps), Decision::Alone { .. }));
     }
 
@@ -303,7 +349,7 @@ mod tests {
     #[test]
     fn a_new_market_wants_samples() {
         let decision = decide_once(cost_of_100(100.0), &Market::default(), Helper::Sleeps);
-        assert_eq!(decision, Decision::BringIn);
+        assert_eq!(decision, BRING_IN);
     }
 
     /// A call that took far longer than it should puts its loop in doubt; one that took no longer
@@ -321,6 +367,26 @@ mod tests {
         assert_eq!(known(2000), cost_of_100(100.0));
         assert_eq!(known(100_000), Known::Doubtful);
         assert_eq!(known(50), cost_of_100(50.0));
+    }
+
+    /// A price that has gone far up, because workers had lost their processors, comes down again by
+    /// loops that cost less. Catches a price that nobody pays and that stays for ever.
+    #[test]
+    fn a_price_that_is_not_paid_comes_down() {
+        let (market, table) = (market(1000, 20_000, 4000), Table::new());
+        let (subject, memory) = (subject(&table, &market), Memory::default());
+        (0..100).for_each(|_| market.sample(Start::Spinning, 20_000));
+        table.set_alone(key(), 120.0, false);
+        let calls =
+            (0..10_000).position(|_| subject.decide(|| Helper::IsAwake, || 0, &memory) == BRING_IN);
+        assert!(calls.is_some_and(|calls| calls > 1000), "{calls:?}");
+        // A light loop is not worth a worker, however long it is run.
+        table.set_alone(key(), 15.0, false);
+        let light = (0..100_000).all(|_| {
+            let decision = subject.decide(|| Helper::IsAwake, || 0, &memory);
+            matches!(decision, Decision::Alone { .. })
+        });
+        assert!(light);
     }
 
     /// A loop with pauses before its calls is probed once, then timed, and no longer timed when the
@@ -359,7 +425,7 @@ mod tests {
             table.set_helped(key(), helped);
             let decide = || subject(&table, &market).decide(|| Helper::IsAwake, || 0, memory);
             let decisions = std::iter::repeat_with(decide).take(TRY_AGAIN as usize);
-            let times = decisions.filter(|decision| *decision == Decision::BringIn);
+            let times = decisions.filter(|decision| *decision == BRING_IN);
             let times = times.count() as u64;
             assert!(brought_in.contains(&times), "{helped}: {times}");
         }
@@ -422,7 +488,10 @@ mod tests {
             let ours = cost_of(&calls, window, |work, helper| {
                 let gap = gaps.next().unwrap();
                 table.set_alone(key(), work as f32 / 100.0, false);
-                subject(&table, &market).decide(|| helper, || gap, &memory) == Decision::BringIn
+                matches!(
+                    subject(&table, &market).decide(|| helper, || gap, &memory),
+                    Decision::BringIn { .. }
+                )
             });
             let alone = cost_of(&calls, window, |_, _| false);
             let brought = cost_of(&calls, window, |_, _| true);

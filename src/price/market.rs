@@ -11,31 +11,77 @@ pub(crate) enum Start {
     Parked,
 }
 
-/// A moving average of ticks; 0 until there is a sample.
+/// What something costs, in ticks: a moving average of samples, nearer to the low ones. It is 0 until
+/// there is a sample, and asked in full only once there are a few: a price that is too high is not
+/// paid, so no sample would ever mend it.
 #[derive(Debug, Default)]
-struct Average(AtomicU64);
+struct Price {
+    /// What is asked.
+    asked: AtomicU64,
+    average: AtomicU64,
+    /// The lowest that the average has been, since it was trusted.
+    lowest: AtomicU64,
+    samples: AtomicU64,
+}
 
-/// A sample counts for an eighth.
-const WEIGHT: u64 = 8;
-/// A sample of more than this many averages counts as that many: a thread that lost its processor
-/// for a while says little about the price, and one that says so again and again is believed.
-const OUTLIER: u64 = 4;
+/// A lower sample counts for a half and a higher one for a sixteenth: what can be had is the price,
+/// and a thread that lost its processor for a while says little about it.
+const WEIGHT_DOWN: u64 = 2;
+const WEIGHT_UP: u64 = 16;
+/// A sample of more than this many averages counts as that many; one that says so again and again is
+/// believed.
+const OUTLIER: u64 = 2;
+/// After so many samples the average is trusted; for each that is missing a quarter of it is asked.
+const TRUSTED: u64 = 4;
 
-impl Average {
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+impl Price {
+    #[inline]
+    fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.samples.load(Ordering::Relaxed) >= TRUSTED
     }
 
     /// Takes a sample in. Of two at once one may be lost.
     fn add(&self, sample: u64) {
-        let old = self.get();
+        let old = self.average.load(Ordering::Relaxed);
         let new = if old == 0 {
             sample
+        } else if sample < old {
+            old - (old - sample) / WEIGHT_DOWN
         } else {
-            let sample = sample.min(old * OUTLIER);
-            old - old / WEIGHT + sample / WEIGHT
+            old + (sample.min(old * OUTLIER) - old).div_ceil(WEIGHT_UP)
         };
-        self.0.store(new.max(1), Ordering::Relaxed);
+        let lowest = self.lowest.load(Ordering::Relaxed);
+        if !self.is_trusted() || new < lowest {
+            self.lowest.store(new, Ordering::Relaxed);
+        }
+        self.average.store(new.max(1), Ordering::Relaxed);
+        self.count();
+    }
+
+    /// A sample has been taken, or could not be had.
+    fn count(&self) {
+        let samples = self.samples.load(Ordering::Relaxed);
+        self.samples.store(samples + 1, Ordering::Relaxed);
+        self.ask();
+    }
+
+    fn ask(&self) {
+        let average = self.average.load(Ordering::Relaxed);
+        let missing = TRUSTED.saturating_sub(self.samples.load(Ordering::Relaxed));
+        let asked = average.div_ceil(1 << (2 * missing));
+        self.asked.store(asked, Ordering::Relaxed);
+    }
+
+    /// Takes the price for half of what it was, though not for less than it has ever been.
+    fn doubt(&self) {
+        let half = self.average.load(Ordering::Relaxed) / 2;
+        let lowest = self.lowest.load(Ordering::Relaxed);
+        self.average.store(half.max(lowest), Ordering::Relaxed);
+        self.ask();
     }
 }
 
@@ -44,21 +90,16 @@ impl Average {
 #[derive(Debug, Default)]
 pub(crate) struct Market {
     /// From a call to the called worker's first look at the loop.
-    start_spinning: Average,
-    start_parked: Average,
+    start_spinning: Price,
+    start_parked: Price,
     /// What calling a parked worker costs the caller.
-    call_parked: Average,
+    call_parked: Price,
 }
 
 impl Market {
     /// A worker has started, which was called at `called`.
     pub(crate) fn started(&self, start: Start, called: u64) {
         self.sample(start, clock::between(called, clock::now()));
-    }
-
-    /// A call that began at `called` woke a parked worker and has returned.
-    pub(crate) fn woke(&self, called: u64) {
-        self.sample_call(clock::between(called, clock::now()));
     }
 
     /// A worker took so long to start.
@@ -69,8 +110,8 @@ impl Market {
         }
     }
 
-    /// Waking a worker took so long.
-    pub(super) fn sample_call(&self, ticks: u64) {
+    /// Waking a parked worker took its caller so long.
+    pub(crate) fn woke(&self, ticks: u64) {
         self.call_parked.add(ticks);
     }
 
@@ -78,15 +119,33 @@ impl Market {
     /// an eighth of a parked one.
     #[inline]
     pub(crate) fn start_spinning(&self) -> u64 {
-        match self.start_spinning.get() {
-            0 => self.start_parked.get() / 8,
+        match self.start_spinning.asked() {
+            0 => self.start_parked.asked() / 8,
             ticks => ticks,
         }
     }
 
+    /// Whether that is known well enough to be refused.
+    pub(crate) fn knows_spinning(&self) -> bool {
+        self.start_spinning.is_trusted()
+    }
+
+    /// A worker is woken, which would spin afterwards: where no sample comes of that, what is known
+    /// must do after a few times.
+    pub(crate) fn tries_to_know_spinning(&self) {
+        if !self.knows_spinning() {
+            self.start_spinning.count();
+        }
+    }
+
+    /// Loops have found it too high for long, though not by far: it may have come down.
+    pub(crate) fn doubt_spinning(&self) {
+        self.start_spinning.doubt();
+    }
+
     /// What calling a parked worker costs its caller, and what passes until that worker starts.
     pub(crate) fn wake(&self) -> (u64, u64) {
-        (self.call_parked.get(), self.start_parked.get())
+        (self.call_parked.asked(), self.start_parked.asked())
     }
 }
 
@@ -94,21 +153,41 @@ impl Market {
 mod tests {
     use super::*;
 
+    fn after(samples: impl IntoIterator<Item = u64>) -> Price {
+        let price = Price::default();
+        samples.into_iter().for_each(|sample| price.add(sample));
+        price
+    }
+
     /// Catches an average that one outlier carries away, or that does not follow a lasting change.
     #[test]
-    fn averages_follow_but_do_not_jump() {
-        let average = Average::default();
-        average.add(100);
-        assert_eq!(average.get(), 100);
-        average.add(1_000_000);
-        assert!(average.get() < 200);
-        for _ in 0..100 {
-            average.add(10_000);
-        }
-        assert!((5_000..20_000).contains(&average.get()));
-        for _ in 0..100 {
-            average.add(10);
-        }
-        assert!(average.get() < 100);
+    fn prices_follow_but_do_not_jump() {
+        let price = after([100; TRUSTED as usize]);
+        assert_eq!(price.asked(), 100);
+        price.add(1_000_000);
+        assert!(price.asked() < 200);
+        (0..100).for_each(|_| price.add(10_000));
+        assert!((5_000..20_000).contains(&price.asked()));
+        (0..100).for_each(|_| price.add(10));
+        assert!(price.asked() < 100);
+    }
+
+    /// Catches a first sample that is asked in full, which nobody pays, so that there is no second.
+    #[test]
+    fn a_price_is_asked_in_full_once_it_is_known() {
+        let asked = [1, 2, 3, 4, 5].map(|samples| after(vec![6400; samples]).asked());
+        assert_eq!(asked, [100, 400, 1600, 6400, 6400]);
+    }
+
+    /// Catches a price that stays too high for ever, and one that is talked down to nothing.
+    #[test]
+    fn a_doubted_price_falls_to_the_lowest_it_was() {
+        let price = after([100; TRUSTED as usize]);
+        (0..100).for_each(|_| price.add(10_000));
+        let high = price.asked();
+        price.doubt();
+        assert_eq!(price.asked(), high / 2);
+        (0..100).for_each(|_| price.doubt());
+        assert_eq!(price.asked(), 100);
     }
 }

@@ -2,8 +2,7 @@
 
 use super::shape::Claims;
 use super::{Slot, Stay};
-use crate::clock;
-use crate::sync::atomic::{fence, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{fence, AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 /// How much somebody is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +23,8 @@ pub(super) struct Bringing {
     /// Who is on the way to this slot: places in the pool's queue and workers that were called,
     /// left over ones of earlier loops included.
     coming: AtomicI32,
-    /// When the last call was made.
-    called_at: AtomicU64,
+    /// Whether the owner woke somebody for the loops that follow, more than for this one.
+    more_follow: AtomicBool,
 }
 
 impl Bringing {
@@ -33,7 +32,7 @@ impl Bringing {
         Bringing {
             invitations: AtomicUsize::new(0),
             coming: AtomicI32::new(0),
-            called_at: AtomicU64::new(0),
+            more_follow: AtomicBool::new(false),
         }
     }
 }
@@ -91,17 +90,15 @@ impl Slot {
         self.bringing.coming.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes the time at which somebody is about to be called, and returns it.
-    pub(crate) fn stamp_call(&self) -> u64 {
-        let now = clock::now();
-        // Relaxed: it serves the price of a call only.
-        self.bringing.called_at.store(now, Ordering::Relaxed);
-        now
+    /// Says whether a worker that is called now is woken for the loops that follow.
+    pub(crate) fn announce_more(&self, more: bool) {
+        // Relaxed: a hint, for whether it pays to spin afterwards.
+        self.bringing.more_follow.store(more, Ordering::Relaxed);
     }
 
-    /// When somebody was called last.
-    pub(crate) fn called_at(&self) -> u64 {
-        self.bringing.called_at.load(Ordering::Relaxed)
+    /// Whether the owner has said so.
+    pub(crate) fn more_follow(&self) -> bool {
+        self.bringing.more_follow.load(Ordering::Relaxed)
     }
 
     /// Counts one more place in the queue, unless `most` are on the way.

@@ -5,6 +5,7 @@ use crate::pool::{Seat, Shared};
 use crate::price::Key;
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
+use crate::slot::Urgency;
 
 /// # Safety
 ///
@@ -21,7 +22,13 @@ pub(super) unsafe fn run(
         together: shape,
         alone: shape,
     };
-    let bring_in = || shared.post(seat.place(), 1, &seat.slot().counts);
+    let urgency = if seat.is_on_the_board() {
+        Urgency::Speed
+    } else {
+        // Whoever is on watch does not see it.
+        Urgency::Progress
+    };
+    let bring_in = || shared.post(seat.place(), 1, urgency, &seat.slot().counts);
     // SAFETY: the caller's promise.
     unsafe { priced::run(shared, seat, shapes, body, key, bring_in) }
 }

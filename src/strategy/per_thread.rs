@@ -4,7 +4,7 @@ use super::work_and_close;
 use crate::pool::{Seat, Shared};
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::Begin;
+use crate::slot::{Begin, Urgency};
 
 /// # Safety
 ///
@@ -20,6 +20,7 @@ pub(super) unsafe fn run(
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
     let others = shape.lanes.min(shape.units) - 1;
-    shared.post(seat.place(), others as u32, &slot.counts);
+    let urgency = Urgency::Progress;
+    shared.post(seat.place(), others as u32, urgency, &slot.counts);
     work_and_close(slot, stay, first)
 }

@@ -51,7 +51,7 @@ pub(super) unsafe fn run(
         subject.decide(helper, gap, &notes.memory)
     } else {
         // Whoever is on watch does not see it.
-        Decision::BringIn
+        Decision::BringIn { more_follow: false }
     };
     match decision {
         Decision::Alone { expected, gaps } => {
@@ -68,8 +68,11 @@ pub(super) unsafe fn run(
             subject.after_alone(expected, notes.read_clock(), gap);
             panic
         }
-        // SAFETY: the caller's promise.
-        Decision::BringIn => unsafe { together(slot, shapes.together, body, subject, bring_in) },
+        Decision::BringIn { more_follow } => {
+            slot.announce_more(more_follow);
+            // SAFETY: the caller's promise.
+            unsafe { together(slot, shapes.together, body, subject, bring_in) }
+        }
         // SAFETY: the caller's promise.
         Decision::Probe => unsafe { probe(shared, slot, shapes.alone, body, subject, bring_in) },
     }
@@ -110,7 +113,11 @@ unsafe fn together(
     let before = slot.counts.loops_brought_in.get();
     let panic = work_and_close(slot, stay, first);
     let came = slot.counts.loops_brought_in.get() != before;
-    subject.after_help(slot.notes.read_clock(), reached != Reached::Parked, came);
+    subject.after_help(
+        slot.notes.read_clock(),
+        !matches!(reached, Reached::Parked { .. }),
+        came,
+    );
     panic
 }
 
