@@ -173,6 +173,12 @@ impl Sleepers {
         }
     }
 
+    /// Whether a worker spins.
+    #[inline]
+    pub(crate) fn someone_spins(&self) -> bool {
+        self.spinning.len(self.workers()) != 0
+    }
+
     /// Whether a worker is awake: it spins, or it is busy and will look around when it is done.
     #[inline]
     pub(crate) fn someone_is_awake(&self) -> bool {

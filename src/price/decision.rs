@@ -14,7 +14,9 @@ use crate::count::Count;
 /// Whether a worker could come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Helper {
-    /// One spins, waiting for a call, or is about to look around.
+    /// One spins, waiting for a call.
+    Spins,
+    /// One is busy, or about to look around.
     IsAwake,
     /// Whoever is idle is asleep.
     Sleeps,
@@ -78,7 +80,7 @@ const IF_CLEAR: u64 = 16;
 /// takes to start and to report back.
 #[inline]
 fn worth_a_thought(market: &Market) -> u64 {
-    2 * market.start_spinning()
+    3 * market.start_spinning()
 }
 
 /// After how many thoughts the other way is tried. Trying to do without help costs a loop what it
@@ -155,11 +157,8 @@ impl Subject<'_> {
             None => with_a_spinner(work, self.market),
         };
         let other_way = memory.thoughts.get() % try_again_every(work, helped, self.market) == 0;
-        if helper == Helper::IsAwake {
-            let find_out = !self.market.knows_spinning();
-            if find_out {
-                self.market.tries_to_know_spinning();
-            }
+        if helper != Helper::Sleeps {
+            let find_out = helper == Helper::Spins && !self.market.knows_spinning();
             return ((helped < work) != other_way || find_out).then_some(bring_in);
         }
         if with_a_sleeper(work, self.market) < work {
@@ -317,7 +316,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_feared() {
         let market = market(1000, 20_000, 4000);
-        for helper in [Helper::IsAwake, Helper::Sleeps] {
+        for helper in [Helper::Spins, Helper::Sleeps] {
             let unknown = decide_once(Known::Nothing, &market, helper);
             assert_eq!(unknown, BRING_IN);
             let doubtful = decide_once(Known::Doubtful, &market, helper);
@@ -330,17 +329,17 @@ mod tests {
     #[test]
     fn each_price_has_its_loops() {
         let market = market(1000, 20_000, 4000);
-        let (light, middle, dear) = (1900.0, 10_000.0, 100_000.0);
+        let (light, middle, dear) = (2900.0, 10_000.0, 100_000.0);
         let at = |cost: f32, helper| decide_once(cost_of_100(cost), &market, helper);
-        for helper in [Helper::IsAwake, Helper::Sleeps] {
+        for helper in [Helper::Spins, Helper::Sleeps] {
             let alone = Decision::Alone {
-                expected: 1900,
+                expected: 2900,
                 gaps: false,
             };
             assert_eq!(at(light, helper), alone);
             assert_eq!(at(dear, helper), BRING_IN);
         }
-        assert_eq!(at(middle, Helper::IsAwake), BRING_IN);
+        assert_eq!(at(middle, Helper::Spins), BRING_IN);
         assert!(matches!(at(middle, Helper::Sleeps), Decision::Alone { .. }));
     }
 
@@ -378,12 +377,12 @@ mod tests {
         (0..100).for_each(|_| market.sample(Start::Spinning, 20_000));
         table.set_alone(key(), 120.0, false);
         let calls =
-            (0..10_000).position(|_| subject.decide(|| Helper::IsAwake, || 0, &memory) == BRING_IN);
+            (0..10_000).position(|_| subject.decide(|| Helper::Spins, || 0, &memory) == BRING_IN);
         assert!(calls.is_some_and(|calls| calls > 1000), "{calls:?}");
         // A light loop is not worth a worker, however long it is run.
         table.set_alone(key(), 15.0, false);
         let light = (0..100_000).all(|_| {
-            let decision = subject.decide(|| Helper::IsAwake, || 0, &memory);
+            let decision = subject.decide(|| Helper::Spins, || 0, &memory);
             matches!(decision, Decision::Alone { .. })
         });
         assert!(light);
@@ -423,7 +422,7 @@ mod tests {
             let (table, memory) = (Table::new(), &Memory::default());
             table.set_alone(key(), 200.0, false);
             table.set_helped(key(), helped);
-            let decide = || subject(&table, &market).decide(|| Helper::IsAwake, || 0, memory);
+            let decide = || subject(&table, &market).decide(|| Helper::Spins, || 0, memory);
             let decisions = std::iter::repeat_with(decide).take(TRY_AGAIN as usize);
             let times = decisions.filter(|decision| *decision == BRING_IN);
             let times = times.count() as u64;
@@ -444,14 +443,14 @@ mod tests {
         for &(work, gap) in calls {
             now += gap;
             let helper = if now < spins_until {
-                Helper::IsAwake
+                Helper::Spins
             } else {
                 Helper::Sleeps
             };
             let called = policy(work, helper);
             let took = match (called, helper) {
                 (false, _) => work,
-                (true, Helper::IsAwake) => work.min((work + spinning) / 2 + spinning),
+                (true, Helper::Spins | Helper::IsAwake) => work.min((work + spinning) / 2 + spinning),
                 (true, Helper::Sleeps) => call + work.min((work + parked) / 2 + spinning),
             };
             if called {

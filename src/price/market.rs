@@ -11,9 +11,9 @@ pub(crate) enum Start {
     Parked,
 }
 
-/// What something costs, in ticks: a moving average of samples, nearer to the low ones. It is 0 until
-/// there is a sample, and asked in full only once there are a few: a price that is too high is not
-/// paid, so no sample would ever mend it.
+/// What something costs, in ticks: the lowest of the first few samples, then a moving average. It is 0
+/// until there is a sample, and asked in full only once there are a few: a price that is too high is
+/// not paid, so no sample would ever mend it.
 #[derive(Debug, Default)]
 struct Price {
     /// What is asked.
@@ -24,9 +24,9 @@ struct Price {
     samples: AtomicU64,
 }
 
-/// A lower sample counts for a half and a higher one for a sixteenth: what can be had is the price,
+/// A lower sample counts for an eighth and a higher one for a sixteenth: what can be had is the price,
 /// and a thread that lost its processor for a while says little about it.
-const WEIGHT_DOWN: u64 = 2;
+const WEIGHT_DOWN: u64 = 8;
 const WEIGHT_UP: u64 = 16;
 /// A sample of more than this many averages counts as that many; one that says so again and again is
 /// believed.
@@ -47,15 +47,17 @@ impl Price {
     /// Takes a sample in. Of two at once one may be lost.
     fn add(&self, sample: u64) {
         let old = self.average.load(Ordering::Relaxed);
-        let new = if old == 0 {
+        let new = if old == 0 || (sample < old && !self.is_trusted()) {
             sample
+        } else if !self.is_trusted() {
+            old
         } else if sample < old {
             old - (old - sample) / WEIGHT_DOWN
         } else {
             old + (sample.min(old * OUTLIER) - old).div_ceil(WEIGHT_UP)
         };
         let lowest = self.lowest.load(Ordering::Relaxed);
-        if !self.is_trusted() || new < lowest {
+        if !self.is_trusted() || new < lowest || lowest == 0 {
             self.lowest.store(new, Ordering::Relaxed);
         }
         self.average.store(new.max(1), Ordering::Relaxed);
@@ -120,7 +122,7 @@ impl Market {
     #[inline]
     pub(crate) fn start_spinning(&self) -> u64 {
         match self.start_spinning.asked() {
-            0 => self.start_parked.asked() / 8,
+            0 => self.start_parked.average.load(Ordering::Relaxed) / 8,
             ticks => ticks,
         }
     }
@@ -170,6 +172,8 @@ mod tests {
         assert!((5_000..20_000).contains(&price.asked()));
         (0..100).for_each(|_| price.add(10));
         assert!(price.asked() < 100);
+        // Of the first ones the lowest counts.
+        assert_eq!(after([9000, 100, 8000, 7000]).asked(), 100);
     }
 
     /// Catches a first sample that is asked in full, which nobody pays, so that there is no second.

@@ -40,7 +40,9 @@ pub(super) unsafe fn run(
         len: body.len(),
     };
     let helper = || {
-        if shared.sleepers.someone_is_awake() {
+        if shared.sleepers.someone_spins() {
+            Helper::Spins
+        } else if shared.sleepers.someone_is_awake() {
             Helper::IsAwake
         } else {
             Helper::Sleeps
