@@ -450,7 +450,9 @@ mod tests {
             let called = policy(work, helper);
             let took = match (called, helper) {
                 (false, _) => work,
-                (true, Helper::Spins | Helper::IsAwake) => work.min((work + spinning) / 2 + spinning),
+                (true, Helper::Spins | Helper::IsAwake) => {
+                    work.min((work + spinning) / 2 + spinning)
+                }
                 (true, Helper::Sleeps) => call + work.min((work + parked) / 2 + spinning),
             };
             if called {

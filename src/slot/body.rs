@@ -105,17 +105,6 @@ impl Body {
         unsafe { self.call(lane, self.blocks.span(blocks)) }
     }
 
-    /// Runs one block as `lane`.
-    ///
-    /// # Safety
-    ///
-    /// As [`run`](Self::run).
-    #[inline]
-    pub(crate) unsafe fn run_one(&self, lane: usize, block: usize) -> Flow {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { self.call(lane, self.blocks.range(block)) }
-    }
-
     /// # Safety
     ///
     /// As [`run`](Self::run).

@@ -128,13 +128,13 @@ unsafe impl Sync for Sheet {}
 /// How the owner begins a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// Others are called: it claims as every lane does.
+    /// It claims as every lane does.
     Together,
-    /// It is expected to be alone to the end: it claims all units but one, then the last; with one
-    /// line, one after the other, [solo](solo).
-    Alone,
-    /// It will think again after one unit.
-    Probing,
+    /// It claims one unit; in a loop with one line it goes on alone, one unit after the other,
+    /// [solo](solo).
+    OneByOne,
+    /// It claims all units but one, then, solo, the last, in a loop with one line.
+    AllButOne,
 }
 
 /// One lane's presence in one loop.
@@ -185,7 +185,7 @@ impl Slot {
     ///
     /// The caller is the slot's owner, the last loop is closed, and what `body` borrows stays
     /// borrowed until [`close`](Self::close) has returned.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn open(&self, body: Body, shape: Shape, begin: Begin) -> (Stay, Claim) {
         // Relaxed, here and below: the owner reads and writes its own words; `Door::put` publishes
         // them.
@@ -205,14 +205,15 @@ impl Slot {
         // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop
         // before.
         self.sheet.shape.store(shape.pack(epoch), Ordering::Release);
+        debug_assert!(begin != Begin::AllButOne || shape.is_in_line());
         let first = match (shape.claims, begin) {
-            (Claims::InLine { .. }, _) | (_, Begin::Probing) => 1,
+            (_, Begin::AllButOne) => shape.units - 1,
             (Claims::InRuns { runs, .. }, Begin::Together) => shape.grain(shape.run(0, runs).end),
-            (Claims::InRuns { .. }, Begin::Alone) => shape.units - 1,
+            _ => 1,
         };
         let solo = shape.is_in_line() && begin != Begin::Together && barrier::light_is_cheap();
         let word = if solo {
-            self.solo.open();
+            self.solo.open(first);
             Word::solo(epoch)
         } else {
             shape.opening(epoch, first)

@@ -27,12 +27,12 @@
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use super::body::{Body, Flow};
+use super::body::{Body, Flow, Payload};
 use super::claims::Claim;
 use super::door::{Door, Epoch, Word};
 use super::shape::Shape;
 use super::work::Ran;
-use super::{Slot, Stay};
+use super::{Begin, Slot, Stay};
 use crate::barrier;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,10 +52,11 @@ impl Solo {
         }
     }
 
-    /// Before the owner opens a solo loop with its first unit claimed.
-    pub(super) fn open(&self) {
+    /// Before the owner opens a solo loop with its first units claimed.
+    #[inline(always)]
+    pub(super) fn open(&self, claimed: usize) {
         // Relaxed: published by the opening.
-        self.next.store(1, Ordering::Relaxed);
+        self.next.store(claimed, Ordering::Relaxed);
     }
 
     /// Before the owner opens any loop after `last`, some time before the numbers of the epochs have
@@ -66,8 +67,38 @@ impl Solo {
 }
 
 impl Slot {
+    /// A whole loop with one line, whose owner expects to be alone to the end. `opened` is called
+    /// once it can be seen. Returns the first payload of a panic.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](Self::open); the loop is closed when this returns.
+    #[inline(always)]
+    pub(crate) unsafe fn run_solo(
+        &self,
+        body: Body,
+        shape: Shape,
+        begin: Begin,
+        opened: impl FnOnce(),
+    ) -> Option<Payload> {
+        // SAFETY: the caller's promise; it is closed below.
+        let (mut stay, first) = unsafe { self.open(body, shape, begin) };
+        opened();
+        let mut ran = Ran::default();
+        if stay.solo {
+            if let Some(next) = self.work_solo(&mut stay, &body, first, &mut ran) {
+                ran = self.work_on(&mut stay, next, ran);
+            }
+        } else {
+            ran = self.work(&mut stay, first);
+        }
+        ran.add_to(&self.counts);
+        self.close(stay, ran.units)
+    }
+
     /// The owner works alone, from its first claim on, as long as nobody comes in. What to go on with
     /// as every lane does: a claim, or nothing if all is claimed.
+    #[inline(always)]
     pub(super) fn work_solo(
         &self,
         stay: &mut Stay,
@@ -76,35 +107,36 @@ impl Slot {
         ran: &mut Ran,
     ) -> Option<Claim> {
         let (epoch, lane, units, solo) = (stay.epoch, stay.lane, stay.shape.units, stay.seen);
-        let mut unit = first.0.start;
+        let mut claim = first.0;
         let worked = catch_unwind(AssertUnwindSafe(|| loop {
-            ran.units += 1;
+            ran.units += claim.len();
             // Others may have come in, and stopped the loop, already.
             if self.is_stopped() {
                 return None;
             }
-            ran.blocks += 1;
+            ran.blocks += claim.len();
+            let end = claim.end;
             // SAFETY: the claims of `ran` are not settled, so `close` does not return, and what the
             // body borrows stays borrowed.
-            if unsafe { body.run_one(lane, unit) } == Flow::Stop {
+            if unsafe { body.run(lane, claim.clone()) } == Flow::Stop {
                 self.stop();
                 return None;
             }
-            unit += 1;
-            if unit == units {
+            if end == units {
                 return None;
             }
-            let next = unit..unit + 1;
-            if !self.claim_alone(epoch, solo, &next, units) {
-                return Some(next);
+            claim = end..end + 1;
+            if !self.claim_alone(epoch, solo, &claim, units) {
+                return Some(claim.clone());
             }
         }));
         match worked {
             Ok(Some(disputed)) => return self.claim_disputed(stay, disputed),
+            Ok(None) if ran.units == units => return None,
             Ok(None) => {}
             Err(payload) => self.keep_first(payload),
         }
-        // Nothing, or what a loop that was stopped has left.
+        // What a loop that was stopped has left.
         self.claim_solo(stay)
     }
 

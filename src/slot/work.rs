@@ -32,7 +32,7 @@ impl Ran {
     ) -> Range<usize> {
         if IN_LINE {
             // Units are blocks, and there are no runs.
-            self.blocks += 1;
+            self.blocks += units.len();
             return units;
         }
         let blocks = body.blocks_of(units.clone(), stay.shape.units);
@@ -79,7 +79,7 @@ impl Slot {
         }
     }
 
-    fn work_on(&self, stay: &mut Stay, mut first: Claim, mut ran: Ran) -> Ran {
+    pub(super) fn work_on(&self, stay: &mut Stay, mut first: Claim, mut ran: Ran) -> Ran {
         let body = self.body();
         if stay.solo {
             match self.work_solo(stay, &body, first, &mut ran) {

@@ -5,7 +5,7 @@ use crate::pool::{Seat, Shared};
 use crate::price::Key;
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::Urgency;
+use crate::slot::{Begin, Urgency};
 
 /// # Safety
 ///
@@ -19,12 +19,13 @@ pub(super) unsafe fn run(
 ) -> Option<Payload> {
     let shape =
         Shape::in_runs(lanes, body.blocks(), shared.workers()).on(shared.sleepers.processors());
-    // Where each block may need a lane of its own, none is claimed together with another, and the
-    // cheapest way to claim single blocks alone is in line.
-    let alone = if shape.is_single() {
-        Shape::in_line(true, shape.lanes, shape.units)
+    // The cheapest way to claim alone is in line. Where each block may need a lane of its own, none
+    // is claimed together with another, however light they are.
+    let in_line = Shape::in_line(true, lanes, body.blocks());
+    let (alone, light) = if shape.is_single() {
+        ((in_line, Begin::OneByOne), (in_line, Begin::OneByOne))
     } else {
-        shape
+        ((shape, Begin::Together), (in_line, Begin::AllButOne))
     };
     let bring_in = || shared.invite(seat.place(), Urgency::Speed, &seat.slot().counts);
     // SAFETY: the caller's promise.
@@ -35,6 +36,7 @@ pub(super) unsafe fn run(
             Shapes {
                 together: shape,
                 alone,
+                light,
             },
             body,
             key,

@@ -5,7 +5,7 @@ use crate::pool::{Seat, Shared};
 use crate::price::Key;
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::Urgency;
+use crate::slot::{Begin, Urgency};
 
 /// # Safety
 ///
@@ -20,7 +20,8 @@ pub(super) unsafe fn run(
     let shape = Shape::in_line(true, lanes, body.blocks());
     let shapes = Shapes {
         together: shape,
-        alone: shape,
+        alone: (shape, Begin::OneByOne),
+        light: (shape, Begin::OneByOne),
     };
     let urgency = if seat.is_on_the_board() {
         Urgency::Speed

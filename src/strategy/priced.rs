@@ -9,12 +9,15 @@ use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
 use crate::slot::{Begin, Slot};
 
-/// How a loop is claimed.
+/// How a loop is claimed, and how its owner begins.
 pub(super) struct Shapes {
     /// Where others are called.
     pub(super) together: Shape,
-    /// Where nobody is.
-    pub(super) alone: Shape,
+    /// Where nobody is, and the claims are kept small, so that whoever comes after all finds
+    /// something: bodies may wait for each other.
+    pub(super) alone: (Shape, Begin),
+    /// Where the loop is light.
+    pub(super) light: (Shape, Begin),
 }
 
 /// Runs a loop with one of these shapes, and calls `bring_in` once if somebody is to come.
@@ -57,16 +60,14 @@ pub(super) unsafe fn run(
     };
     match decision {
         Decision::Alone { expected, gaps } => {
-            // A loop that is not light keeps its claims small, so that whoever comes after all finds
-            // something: its bodies may wait for each other.
-            let begin = if subject.is_light(expected) || shapes.alone.is_in_line() {
-                Begin::Alone
+            let how = if subject.is_light(expected) {
+                shapes.light
             } else {
-                Begin::Together
+                shapes.alone
             };
             let gap = gaps.then(|| notes.read_clock());
             // SAFETY: the caller's promise.
-            let panic = unsafe { alone(shared, slot, shapes.alone, body, begin) };
+            let panic = unsafe { alone(shared, slot, how, body) };
             subject.after_alone(expected, notes.read_clock(), gap);
             panic
         }
@@ -76,7 +77,7 @@ pub(super) unsafe fn run(
             unsafe { together(slot, shapes.together, body, subject, bring_in) }
         }
         // SAFETY: the caller's promise.
-        Decision::Probe => unsafe { probe(shared, slot, shapes.alone, body, subject, bring_in) },
+        Decision::Probe => unsafe { probe(shared, slot, shapes.alone.0, body, subject, bring_in) },
     }
 }
 
@@ -87,14 +88,20 @@ pub(super) unsafe fn run(
 unsafe fn alone(
     shared: &Shared,
     slot: &Slot,
-    shape: Shape,
+    (shape, begin): (Shape, Begin),
     body: Body,
-    begin: Begin,
 ) -> Option<Payload> {
+    let opened = || {
+        barrier::light();
+        shared.keep_watch(&slot.counts);
+    };
+    if shape.is_in_line() {
+        // SAFETY: the caller's promise.
+        return unsafe { slot.run_solo(body, shape, begin, opened) };
+    }
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, begin) };
-    barrier::light();
-    shared.keep_watch(&slot.counts);
+    opened();
     work_and_close(slot, stay, first)
 }
 
@@ -135,7 +142,7 @@ unsafe fn probe(
     bring_in: impl FnOnce() -> Reached,
 ) -> Option<Payload> {
     // SAFETY: the caller's promise; it is closed below.
-    let (mut stay, first) = unsafe { slot.open(body, shape, Begin::Probing) };
+    let (mut stay, first) = unsafe { slot.open(body, shape, Begin::OneByOne) };
     barrier::light();
     shared.keep_watch(&slot.counts);
     slot.notes.read_clock();

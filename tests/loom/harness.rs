@@ -94,14 +94,26 @@ pub(super) fn run_loop_from<F: Fn(usize, Range<usize>) -> Flow + Sync>(
     f: &F,
 ) -> Option<Payload> {
     let body = Body::new(f, 0, Blocks::new(shape.units, shape.units));
-    // SAFETY: each model has one owner of a slot at a time, `f` is borrowed, and `close` is called
-    // below.
+    if begin != Begin::Together {
+        // SAFETY: each model has one owner of a slot at a time, and `f` is borrowed.
+        return unsafe { slot.run_solo(body, shape, begin, || ()) };
+    }
+    // SAFETY: as above, and `close` is called below.
     let (mut stay, first) = unsafe { slot.open(body, shape, begin) };
-    let ran = if begin == Begin::Probing {
-        slot.work_and_think(&mut stay, first, || ())
-    } else {
-        slot.work(&mut stay, first)
-    };
+    let ran = slot.work(&mut stay, first);
+    slot.close(stay, ran.units)
+}
+
+/// The same, with a caller that runs one unit, thinks, and goes on.
+pub(super) fn run_loop_and_think<F: Fn(usize, Range<usize>) -> Flow + Sync>(
+    slot: &Slot,
+    shape: Shape,
+    f: &F,
+) -> Option<Payload> {
+    let body = Body::new(f, 0, Blocks::new(shape.units, shape.units));
+    // SAFETY: as above.
+    let (mut stay, first) = unsafe { slot.open(body, shape, Begin::OneByOne) };
+    let ran = slot.work_and_think(&mut stay, first, || ());
     slot.close(stay, ran.units)
 }
 

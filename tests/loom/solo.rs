@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::harness::{check, run_loop_from, visitor, Frame};
+use super::harness::{check, run_loop_and_think, run_loop_from, visitor, Frame};
 use crate::slot::body::Flow;
 use crate::slot::shape::Shape;
 use crate::slot::{Begin, Slot};
@@ -32,27 +32,41 @@ fn solo_loops(begin: Begin, units: &[usize], visits: &[usize]) {
 /// stands when it is disputed, an entrant that proposes without asking.
 #[test]
 fn a_worker_comes_in() {
-    check(4, || solo_loops(Begin::Alone, &[3], &[1]));
+    check(4, || solo_loops(Begin::OneByOne, &[3], &[1]));
 }
 
 /// Two workers do. Catches: two that propose different units, a position read from the door as the
 /// one that was decided.
 #[test]
 fn two_workers_come_in() {
-    check(3, || solo_loops(Begin::Alone, &[3], &[1, 1]));
+    check(3, || solo_loops(Begin::OneByOne, &[3], &[1, 1]));
 }
 
 /// A worker that comes twice may be late for the first loop. Catches: a hand-over that is not bound
 /// to its epoch, an owner that opens the next loop with the position of the last one.
 #[test]
 fn a_worker_comes_late() {
-    check(3, || solo_loops(Begin::Alone, &[2, 3], &[2]));
+    check(3, || solo_loops(Begin::OneByOne, &[2, 3], &[2]));
+}
+
+/// The owner has claimed all units but one. Catches: a worker that believes that one unit is claimed.
+#[test]
+fn a_worker_comes_for_the_last_unit() {
+    check(3, || solo_loops(Begin::AllButOne, &[3], &[1, 1]));
 }
 
 /// The owner stops for a moment after its first unit. Catches: a second claim that is not solo.
 #[test]
 fn a_worker_comes_in_while_the_owner_thinks() {
-    check(3, || solo_loops(Begin::Probing, &[3], &[1]));
+    check(3, || {
+        let slot = Arc::new(Slot::default());
+        let worker = visitor(&slot, 0, 1);
+        let frame = Frame::new(3, 3);
+        let f = |lane, indices| frame.run(lane, indices);
+        assert!(run_loop_and_think(&slot, Shape::in_line(true, 3, 3), &f).is_none());
+        frame.go_away();
+        worker.join().unwrap();
+    });
 }
 
 /// A body stops the loop while a worker may come in: what is left is claimed once. Catches: the rest
@@ -64,7 +78,7 @@ fn a_stopped_solo_loop_is_closed() {
         let worker = visitor(&slot, 0, 1);
         let frame = Frame::new(3, 3);
         let shape = Shape::in_line(true, 3, 3);
-        let payload = run_loop_from(&slot, shape, Begin::Alone, &|lane, indices| {
+        let payload = run_loop_from(&slot, shape, Begin::OneByOne, &|lane, indices| {
             frame.run(lane, indices);
             Flow::Stop
         });

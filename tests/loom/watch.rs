@@ -33,7 +33,8 @@ fn a_watch_does_not_lapse_over_an_open_loop() {
         let slot = board.slot(index);
         // SAFETY: this thread alone opens loops here, `f` is borrowed to the end, and the loop is
         // closed below.
-        let (mut stay, first) = unsafe { slot.open(body, Shape::in_runs(2, 2, 1), Begin::Alone) };
+        let (mut stay, first) =
+            unsafe { slot.open(body, Shape::in_line(true, 2, 2), Begin::AllButOne) };
         barrier::light();
         let kept = watch.is_kept();
         let goes_on = sentinel.join().unwrap();
