@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::door::Word;
-use super::shape::Shape;
 use super::{Slot, Stay};
 use crate::slot::door::Epoch;
 
@@ -15,7 +14,7 @@ pub(crate) struct Claim(pub(super) Range<usize>);
 impl Slot {
     /// Shares out what the caller has not claimed, unless that has been done. `None`: the loop is
     /// used up or over.
-    pub(super) fn cut(&self, epoch: Epoch, shape: Shape, runs: usize) -> Option<usize> {
+    pub(super) fn cut(&self, epoch: Epoch) -> Option<usize> {
         let mut word = self.door.look_again();
         loop {
             if word.epoch() != epoch || word.is_shut() {
@@ -25,8 +24,7 @@ impl Slot {
                 return Some(cut);
             }
             let next = word.next()?;
-            let cut = Word::cut_at(epoch, next, next, shape.run(0, runs).end);
-            match self.door.exchange(word, cut) {
+            match self.door.exchange(word, Word::cut_at(epoch, next)) {
                 Ok(()) => return Some(next),
                 Err(now) => word = now,
             }
@@ -126,35 +124,48 @@ impl Slot {
         }
     }
 
+    /// From its own run a lane takes the next units in order; from another's the last ones, so that
+    /// the run's own lane goes on in memory that lies ahead of it, and the dear end of a run that
+    /// becomes dearer is begun early.
     fn claim_of_run(&self, stay: &Stay, run: usize, runs: usize, cut: usize) -> Option<Claim> {
-        let units = stay.shape.run(run, runs);
-        let whole_from = units.start.max(cut);
-        let cell = if run == 0 {
-            &*self.door
-        } else {
-            self.lanes.run(run)
-        };
+        let cell = self.lanes.run(run);
         let mut word = cell.look_again();
         loop {
-            let next = if word.epoch() == stay.epoch {
-                word.next()?
-            } else if run == 0 || word.epoch().is_after(stay.epoch) || whole_from >= units.end {
-                return None;
+            let left = self.left_of_run(stay, word, run, runs, cut)?;
+            let grain = if self.is_stopped() {
+                left.len()
             } else {
-                whole_from
+                stay.shape.grain(left.len())
             };
-            let left = units.end - next;
-            let end = next
-                + if self.is_stopped() {
-                    left
-                } else {
-                    stay.shape.grain(left)
-                };
-            match cell.exchange(word, Word::cut_at(stay.epoch, cut, end, units.end)) {
-                Ok(()) => return Some(Claim(next..end)),
+            let (claim, rest) = if run == stay.lane % runs {
+                let end = left.start + grain;
+                (left.start..end, end..left.end)
+            } else {
+                let start = left.end - grain;
+                (start..left.end, left.start..start)
+            };
+            match cell.exchange(word, Word::run(stay.epoch, rest)) {
+                Ok(()) => return Some(Claim(claim)),
                 Err(now) => word = now,
             }
         }
+    }
+
+    /// The unclaimed units of a run that has this word. `None`: there are none, or the loop is over.
+    fn left_of_run(
+        &self,
+        stay: &Stay,
+        word: Word,
+        run: usize,
+        runs: usize,
+        cut: usize,
+    ) -> Option<Range<usize>> {
+        if word.epoch() == stay.epoch {
+            return word.left();
+        }
+        let units = stay.shape.run(run, runs);
+        let whole = units.start.max(cut)..units.end;
+        (!word.epoch().is_after(stay.epoch) && !whole.is_empty()).then_some(whole)
     }
 
     /// Whether a run that this lane has not seen used up may hold unclaimed units.
@@ -165,18 +176,8 @@ impl Slot {
         (stay.passed..runs)
             .map(|passed| (stay.lane + passed) % runs)
             .any(|run| {
-                let units = stay.shape.run(run, runs);
-                let cell = if run == 0 {
-                    &*self.door
-                } else {
-                    self.lanes.run(run)
-                };
-                let word = cell.look_again();
-                if word.epoch() == stay.epoch {
-                    word.next().is_some()
-                } else {
-                    units.start.max(cut) < units.end
-                }
+                let word = self.lanes.run(run).look_again();
+                self.left_of_run(stay, word, run, runs, cut).is_some()
             })
     }
 }

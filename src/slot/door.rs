@@ -1,4 +1,4 @@
-//! The door: what workers enter and leave a slot's loop by, and the claims on the caller's run.
+//! The door: what workers enter and leave a slot's loop by. A run's word is a door of its own.
 //!
 //! One word. The loop's epoch is in it, so that whoever changes it by compare-and-swap proves which
 //! loop it has joined; a used-up position is a value of its own, so that nobody needs to know the
@@ -9,7 +9,12 @@
 //! | 63..22 | epoch | number of the slot's current loop |
 //! | 21..0 | position, of a loop with one line | next unclaimed unit; the highest values: used up, [solo](super::solo), asked |
 //! | 21..11 | cut, of a loop with runs | where the rest was cut into runs; all ones: not cut |
-//! | 10..0 | next, of a loop with runs | next unclaimed unit of the caller's run, or of the whole loop while it is not cut; all ones: used up |
+//! | 10..0 | next, of a loop with runs that is not cut | next unclaimed unit; all ones: used up |
+//!
+//! In a run's word the lower half is the run's next unclaimed unit and the upper half where those
+//! end.
+
+use std::ops::Range;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -94,10 +99,14 @@ impl Word {
         Self::with_halves(epoch, HALF_END, next, units)
     }
 
-    /// A loop that was cut at `cut`, whose caller's run goes on at `next` and ends at `end`. Also
-    /// a run's word, with any `cut`.
-    pub(crate) fn cut_at(epoch: Epoch, cut: usize, next: usize, end: usize) -> Self {
-        Self::with_halves(epoch, cut as u64, next, end)
+    /// A loop that was cut at `cut`.
+    pub(crate) fn cut_at(epoch: Epoch, cut: usize) -> Self {
+        Self::with_position(epoch, (cut as u64) << HALF_BITS)
+    }
+
+    /// A run of which these units are unclaimed.
+    pub(crate) fn run(epoch: Epoch, left: Range<usize>) -> Self {
+        Self::with_halves(epoch, left.end as u64, left.start, left.end)
     }
 
     /// A loop with one line in which the owner is alone.
@@ -120,9 +129,9 @@ impl Word {
         Self::with_position(epoch, POSITION_END)
     }
 
-    fn with_halves(epoch: Epoch, cut: u64, next: usize, end: usize) -> Self {
+    fn with_halves(epoch: Epoch, upper: u64, next: usize, end: usize) -> Self {
         let next = if next >= end { HALF_END } else { next as u64 };
-        Self::with_position(epoch, cut << HALF_BITS | next)
+        Self::with_position(epoch, upper << HALF_BITS | next)
     }
 
     /// Which loop the word speaks of.
@@ -149,10 +158,16 @@ impl Word {
         (cut != HALF_END).then_some(cut as usize)
     }
 
-    /// Of a loop with runs, and of a run: the next unclaimed unit, `None` when used up.
+    /// Of a loop with runs that is not cut: the next unclaimed unit, `None` when used up.
     pub(crate) fn next(self) -> Option<usize> {
         let next = self.0 & HALF_END;
         (next != HALF_END).then_some(next as usize)
+    }
+
+    /// Of a run: the unclaimed units, `None` when used up.
+    pub(crate) fn left(self) -> Option<Range<usize>> {
+        let end = self.0 >> HALF_BITS & HALF_END;
+        self.next().map(|next| next..end as usize)
     }
 }
 
@@ -223,15 +238,16 @@ mod tests {
                     (word.epoch(), word.cut(), word.next()),
                     (epoch, None, Some(next))
                 );
-                for cut in [0, 3, 1024] {
-                    let word = Word::cut_at(epoch, cut, next, 1024);
-                    assert_eq!(
-                        (word.epoch(), word.cut(), word.next()),
-                        (epoch, Some(cut), Some(next))
-                    );
-                    assert_eq!(Word::cut_at(epoch, cut, next, next).next(), None);
-                    assert!(!word.is_shut());
+                for end in [next + 1, 1024] {
+                    let word = Word::run(epoch, next..end);
+                    assert_eq!((word.epoch(), word.left()), (epoch, Some(next..end)));
+                    assert_eq!(Word::run(epoch, end..end).left(), None);
                 }
+            }
+            for cut in [0, 3, 1024] {
+                let word = Word::cut_at(epoch, cut);
+                assert_eq!((word.epoch(), word.cut()), (epoch, Some(cut)));
+                assert!(!word.is_shut() && !word.is_solo());
             }
             let last = MAX_UNITS_IN_LINE - 1;
             let word = Word::in_line(epoch, last, MAX_UNITS_IN_LINE);

@@ -22,12 +22,14 @@ impl Default for Lane {
     }
 }
 
-/// The lanes from 1 on; lane 0 is the caller's and needs nothing.
+/// The lanes from 1 on; lane 0 is the caller's and needs a run's word only.
 ///
 /// In a loop with runs an id is *held*: taken when a worker enters, released when it leaves, so
 /// that it may serve again. Ids are held across loops, by latecomers that found nothing; such a one
 /// looks again after it has let go, because whoever was refused on its account has gone away.
 pub(crate) struct Lanes {
+    /// The word of run 0.
+    first: CachePadded<RunWord>,
     lanes: Segments<CachePadded<Lane>>,
     /// In a loop with one line an id is *drawn*, and never again: the atomic thread-id counter.
     ids: Door,
@@ -36,23 +38,29 @@ pub(crate) struct Lanes {
 impl Lanes {
     pub(crate) fn new(epoch: Epoch) -> Self {
         Lanes {
+            first: CachePadded::new(RunWord::new(epoch)),
             lanes: Segments::new(),
             ids: Door::new(epoch),
         }
     }
 
-    /// Makes lanes `from..to`; `epoch` is that of a loop that is over.
+    /// Makes lanes `from..to`; `epoch` is that of a loop that is over. Of lanes that are there it
+    /// refreshes the words.
     pub(crate) fn make(&self, from: usize, to: usize, epoch: Epoch) {
         self.lanes.reserve(to.saturating_sub(1));
-        for lane in from.max(1)..to {
+        for lane in from..to {
             self.run(lane).put(Word::shut(epoch));
         }
     }
 
-    /// The word of run `run`, which is not 0.
+    /// The word of run `run`.
     #[inline]
     pub(crate) fn run(&self, run: usize) -> &RunWord {
-        &self.lane(run).run
+        if run == 0 {
+            &self.first
+        } else {
+            &self.lane(run).run
+        }
     }
 
     /// Before a loop with one line: the caller has id 0, the next is 1.

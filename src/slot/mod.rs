@@ -12,11 +12,12 @@
 //! | solo, or asked | one line, in which the owner is alone | see [`solo`] |
 //! | in line, position `p` | one line, units from `p` on unclaimed | claimers, to `p + 1` |
 //! | not cut, next `n` | runs, only the caller was there so far | the caller claims; a worker that enters cuts |
-//! | cut at `c`, next `n` | runs; units from `c` on are shared out | claimers of run 0; whoever finds all used up shuts |
+//! | cut at `c` | runs; units from `c` on are shared out, each run has a word | whoever finds all used up shuts |
 //!
-//! Units never come back: what is claimed stays claimed, and a loop with runs is cut once. Run
-//! `k`'s word is not written when the loop is cut: a word of an older epoch *means* that the run is
-//! whole. So a cut is one compare-and-swap, and no unit is ever out of sight between two words.
+//! Units never come back: what is claimed stays claimed, and a loop with runs is cut once. The runs'
+//! words are not written when the loop is cut: a word of an older epoch *means* that the run is
+//! whole, from the cut on. So a cut is one compare-and-swap, and no unit is ever out of sight between
+//! two words. A run's own lane claims from its front and the others from its back, both on one word.
 //!
 //! # Why it is right
 //!
@@ -230,7 +231,7 @@ impl Slot {
     fn make_lanes(&self, shape: Shape, last: Epoch) {
         let made = self.sheet.lanes_made.load(Ordering::Relaxed);
         if last.is_quarter() {
-            self.lanes.make(1, made, last);
+            self.lanes.make(0, made, last);
             self.solo.refresh(last);
         }
         if let Claims::InRuns { .. } = shape.claims {
@@ -255,9 +256,9 @@ impl Slot {
                     let lane = self.lanes.draw(epoch, shape.lanes)?;
                     return Some(Stay::new(word, shape, lane, None));
                 }
-                Claims::InRuns { runs, .. } => {
+                Claims::InRuns { .. } => {
                     let lane = self.lanes.hold(preferred_lane, shape.lanes)?;
-                    if let Some(cut) = self.cut(epoch, shape, runs) {
+                    if let Some(cut) = self.cut(epoch) {
                         return Some(Stay::new(word, shape, lane, Some(cut)));
                     }
                     self.lanes.release(lane);
