@@ -134,7 +134,9 @@ pub(crate) enum Begin {
     /// It claims one unit; in a loop with one line it goes on alone, one unit after the other,
     /// [solo](solo).
     OneByOne,
-    /// It claims all units but one, then, solo, the last, in a loop with one line.
+    /// Solo, in a loop with one line: half of the unclaimed units at a time.
+    ByHalves,
+    /// Solo, in a loop with one line: all units but one, then the last.
     AllButOne,
 }
 
@@ -147,6 +149,8 @@ pub(crate) struct Stay {
     seen: Word,
     /// Whether this is the owner, alone in a loop with one line.
     solo: bool,
+    /// Whether it claims by halves as long as it is.
+    by_halves: bool,
     /// Where the loop was cut, once this lane knows.
     cut: Option<usize>,
     /// Runs that this lane has seen used up, counted from its own on.
@@ -206,9 +210,10 @@ impl Slot {
         // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop
         // before.
         self.sheet.shape.store(shape.pack(epoch), Ordering::Release);
-        debug_assert!(begin != Begin::AllButOne || shape.is_in_line());
+        debug_assert!(shape.is_in_line() || matches!(begin, Begin::Together | Begin::OneByOne));
         let first = match (shape.claims, begin) {
             (_, Begin::AllButOne) => shape.units - 1,
+            (_, Begin::ByHalves) => shape.units / 2,
             (Claims::InRuns { runs, .. }, Begin::Together) => shape.grain(shape.run(0, runs).end),
             _ => 1,
         };
@@ -222,6 +227,7 @@ impl Slot {
         self.door.put(word);
         let mut stay = Stay::new(word, shape, 0, None);
         stay.solo = solo;
+        stay.by_halves = begin == Begin::ByHalves;
         (stay, Claim(0..first))
     }
 
@@ -345,6 +351,7 @@ impl Stay {
             lane,
             seen,
             solo: false,
+            by_halves: false,
             cut,
             passed: 0,
         }

@@ -66,6 +66,16 @@ impl Solo {
     }
 }
 
+/// How many of the `left` unclaimed units one claim takes.
+#[inline(always)]
+fn grain(left: usize, by_halves: bool) -> usize {
+    if by_halves {
+        (left / 2).max(1)
+    } else {
+        1
+    }
+}
+
 impl Slot {
     /// A whole loop with one line, whose owner expects to be alone to the end. `opened` is called
     /// once it can be seen. Returns the first payload of a panic.
@@ -107,6 +117,7 @@ impl Slot {
         ran: &mut Ran,
     ) -> Option<Claim> {
         let (epoch, lane, units, solo) = (stay.epoch, stay.lane, stay.shape.units, stay.seen);
+        let by_halves = stay.by_halves;
         let mut claim = first.0;
         let worked = catch_unwind(AssertUnwindSafe(|| loop {
             ran.units += claim.len();
@@ -125,7 +136,7 @@ impl Slot {
             if end == units {
                 return None;
             }
-            claim = end..end + 1;
+            claim = end..end + grain(units - end, by_halves);
             if !self.claim_alone(epoch, solo, &claim, units) {
                 return Some(claim.clone());
             }
@@ -140,14 +151,19 @@ impl Slot {
         self.claim_solo(stay)
     }
 
-    /// The owner's next claim: one unit, or all that are left where the loop was stopped.
+    /// The owner's next claim, or all that is left where the loop was stopped.
     pub(super) fn claim_solo(&self, stay: &mut Stay) -> Option<Claim> {
         let units = stay.shape.units;
         let from = self.solo.next.load(Ordering::Relaxed);
         if from == units {
             return None;
         }
-        let next = from..if self.is_stopped() { units } else { from + 1 };
+        let end = if self.is_stopped() {
+            units
+        } else {
+            from + grain(units - from, stay.by_halves)
+        };
+        let next = from..end;
         if !self.claim_alone(stay.epoch, stay.seen, &next, units) {
             return self.claim_disputed(stay, next);
         }

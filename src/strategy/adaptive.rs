@@ -17,30 +17,29 @@ pub(super) unsafe fn run(
     body: Body,
     key: Key,
 ) -> Option<Payload> {
-    let shape =
+    let together =
         Shape::in_runs(lanes, body.blocks(), shared.workers()).on(shared.sleepers.processors());
     // The cheapest way to claim alone is in line. Where each block may need a lane of its own, none
     // is claimed together with another, however light they are.
-    let in_line = Shape::in_line(true, lanes, body.blocks());
-    let (alone, light) = if shape.is_single() {
-        ((in_line, Begin::OneByOne), (in_line, Begin::OneByOne))
+    let alone = Shape::in_line(true, lanes, body.blocks());
+    let shapes = if together.is_single() {
+        Shapes {
+            together,
+            probed: alone,
+            alone,
+            carefully: Begin::OneByOne,
+            lightly: Begin::OneByOne,
+        }
     } else {
-        ((shape, Begin::Together), (in_line, Begin::AllButOne))
+        Shapes {
+            together,
+            probed: together,
+            alone,
+            carefully: Begin::ByHalves,
+            lightly: Begin::AllButOne,
+        }
     };
     let bring_in = || shared.invite(seat.place(), Urgency::Speed, &seat.slot().counts);
     // SAFETY: the caller's promise.
-    unsafe {
-        priced::run(
-            shared,
-            seat,
-            Shapes {
-                together: shape,
-                alone,
-                light,
-            },
-            body,
-            key,
-            bring_in,
-        )
-    }
+    unsafe { priced::run(shared, seat, shapes, body, key, bring_in) }
 }

@@ -20,8 +20,10 @@ pub(super) unsafe fn run(
     let shape = Shape::in_line(true, lanes, body.blocks());
     let shapes = Shapes {
         together: shape,
-        alone: (shape, Begin::OneByOne),
-        light: (shape, Begin::OneByOne),
+        probed: shape,
+        alone: shape,
+        carefully: Begin::OneByOne,
+        lightly: Begin::OneByOne,
     };
     let urgency = if seat.is_on_the_board() {
         Urgency::Speed

@@ -9,15 +9,19 @@ use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
 use crate::slot::{Begin, Slot};
 
-/// How a loop is claimed, and how its owner begins.
+/// How a loop is claimed.
 pub(super) struct Shapes {
     /// Where others are called.
     pub(super) together: Shape,
-    /// Where nobody is, and the claims are kept small, so that whoever comes after all finds
-    /// something: bodies may wait for each other.
-    pub(super) alone: (Shape, Begin),
-    /// Where the loop is light.
-    pub(super) light: (Shape, Begin),
+    /// Where that is decided after the first unit.
+    pub(super) probed: Shape,
+    /// Where nobody is called: in line.
+    pub(super) alone: Shape,
+    /// How the owner claims that: so that whoever comes after all finds something, because bodies
+    /// may wait for each other,
+    pub(super) carefully: Begin,
+    /// and if the loop is light.
+    pub(super) lightly: Begin,
 }
 
 /// Runs a loop with one of these shapes, and calls `bring_in` once if somebody is to come.
@@ -60,14 +64,14 @@ pub(super) unsafe fn run(
     };
     match decision {
         Decision::Alone { expected, gaps } => {
-            let how = if subject.is_light(expected) {
-                shapes.light
+            let begin = if subject.is_light(expected) {
+                shapes.lightly
             } else {
-                shapes.alone
+                shapes.carefully
             };
             let gap = gaps.then(|| notes.read_clock());
             // SAFETY: the caller's promise.
-            let panic = unsafe { alone(shared, slot, how, body) };
+            let panic = unsafe { alone(shared, slot, shapes.alone, body, begin) };
             subject.after_alone(expected, notes.read_clock(), gap);
             panic
         }
@@ -77,7 +81,7 @@ pub(super) unsafe fn run(
             unsafe { together(slot, shapes.together, body, subject, bring_in) }
         }
         // SAFETY: the caller's promise.
-        Decision::Probe => unsafe { probe(shared, slot, shapes.alone.0, body, subject, bring_in) },
+        Decision::Probe => unsafe { probe(shared, slot, shapes.probed, body, subject, bring_in) },
     }
 }
 
@@ -88,21 +92,16 @@ pub(super) unsafe fn run(
 unsafe fn alone(
     shared: &Shared,
     slot: &Slot,
-    (shape, begin): (Shape, Begin),
+    shape: Shape,
     body: Body,
+    begin: Begin,
 ) -> Option<Payload> {
     let opened = || {
         barrier::light();
         shared.keep_watch(&slot.counts);
     };
-    if shape.is_in_line() {
-        // SAFETY: the caller's promise.
-        return unsafe { slot.run_solo(body, shape, begin, opened) };
-    }
-    // SAFETY: the caller's promise; `work_and_close` closes it.
-    let (stay, first) = unsafe { slot.open(body, shape, begin) };
-    opened();
-    work_and_close(slot, stay, first)
+    // SAFETY: the caller's promise.
+    unsafe { slot.run_solo(body, shape, begin, opened) }
 }
 
 /// # Safety

@@ -49,6 +49,12 @@ fn a_worker_comes_late() {
     check(3, || solo_loops(Begin::OneByOne, &[2, 3], &[2]));
 }
 
+/// The owner claims by halves. Catches: a hand-over in the middle of a claim of several units.
+#[test]
+fn a_worker_comes_in_between_halves() {
+    check(3, || solo_loops(Begin::ByHalves, &[4], &[1]));
+}
+
 /// The owner has claimed all units but one. Catches: a worker that believes that one unit is claimed.
 #[test]
 fn a_worker_comes_for_the_last_unit() {
