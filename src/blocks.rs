@@ -13,6 +13,7 @@
 //! | for | count |
 //! |---|---|
 //! | a loop, [`Blocks::for_loop`] | `min(len / min_block_size, 4 * num_threads)`, at least one unless `len == 0` |
+//! | one whose body does not see where it is cut, under `Adaptive` | the same, up to 16 for each lane instead of 4 |
 //! | a reduction, [`Blocks::for_reduction`] | `min(len / min_block_size, 256)`, at least one |
 //!
 //! Hence no block is shorter than `min_block_size`, unless the whole range is. The count of a
@@ -28,8 +29,16 @@
 
 use std::ops::Range;
 
-/// Blocks per thread of a loop, as in Ceres Solver: enough that uneven blocks balance.
+/// Blocks per thread of a loop, as in Ceres Solver.
 const BLOCKS_PER_THREAD: usize = 4;
+
+/// Most blocks per thread where the body does not see them and a claim takes several: so that no lane
+/// waits long for the last one. Rounded up, lest there is a division,
+const FINE_BLOCKS_PER_THREAD: usize = 16;
+/// and never less than these
+const FEWEST_FINE_BLOCKS: usize = 64;
+/// nor, unless that is what a loop has anyway, more.
+const MOST_FINE_BLOCKS: usize = 1024;
 
 /// Most blocks of a reduction. A constant, because the bits of the result depend on it: enough for
 /// four blocks on each of 64 lanes, and 256 partials of up to 64 bytes fit in 16 KiB of stack.
@@ -38,9 +47,9 @@ const MAX_REDUCTION_BLOCKS: usize = 256;
 /// A range of `len` indices, cut into `count` contiguous blocks.
 ///
 /// Every block has `len / count` indices, and each of the first `len % count` one more: block `b`
-/// starts at `b * (len / count) + min(b, len % count)`. These are the blocks of every loop and
-/// every reduction, so that one can tell beforehand where a loop will be cut. Positions are
-/// relative to the range's start. Nothing overflows, for any length.
+/// starts at `b * (len / count) + min(b, len % count)`. These are the blocks of every loop whose body
+/// gets ranges and of every reduction, so that one can tell beforehand where it will be cut. Positions
+/// are relative to the range's start. Nothing overflows, for any length.
 ///
 /// # Examples
 ///
@@ -79,6 +88,13 @@ impl Blocks {
                 extra: 0,
             };
         }
+        if count == len {
+            return Self {
+                count,
+                base: 1,
+                extra: 0,
+            };
+        }
         if count.is_power_of_two() {
             // The usual case, and a division takes longer than all else here.
             return Self {
@@ -107,6 +123,18 @@ impl Blocks {
             assert!(min_block_size != 0, "min_block_size is 0");
             return Self::new(0, 0);
         }
+        Self::new(len, count(len, min_block_size, most))
+    }
+
+    /// The blocks of a loop whose body does not see them: no fewer than [`for_loop`](Self::for_loop)
+    /// makes.
+    #[inline]
+    pub(crate) fn fine(len: usize, num_threads: usize, min_block_size: usize) -> Self {
+        let fine = num_threads.saturating_mul(FINE_BLOCKS_PER_THREAD);
+        let fine = fine.min(MOST_FINE_BLOCKS).next_power_of_two();
+        let most = fine
+            .max(FEWEST_FINE_BLOCKS)
+            .max(num_threads.saturating_mul(BLOCKS_PER_THREAD));
         Self::new(len, count(len, min_block_size, most))
     }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 /// A mutable slice shared by the lanes of a loop that scatters: each index is written by at most
 /// one of them, which the caller knows and the compiler cannot. Where the pieces are contiguous and
 /// in order, [`for_each_mut`](crate::ParallelFor::for_each_mut),
+/// [`for_each_slice_mut`](crate::ParallelFor::for_each_slice_mut),
 /// [`for_each_chunk_mut`](crate::ParallelFor::for_each_chunk_mut) and
 /// [`for_each_part_mut`](crate::ParallelFor::for_each_part_mut) need no `unsafe`.
 ///

@@ -17,6 +17,7 @@ for_every_strategy! {
     lane_ids_are_unique,
     lane_ids_with_more_lanes_than_threads,
     range_bodies_get_whole_blocks,
+    bodies_that_see_no_blocks_are_cut_finer,
     plain_loops_run_on_the_caller,
     the_smallest_loop_that_is_shared_out,
     indices_of_a_block_ascend,
@@ -106,6 +107,28 @@ fn lane_ids_with_more_lanes_than_threads(dispatch: Dispatch) {
         let pool = pool(threads, dispatch);
         for lanes in [3, 8, 65, 1_000_000] {
             check_lane_ids(&pool, lanes, 5);
+        }
+    }
+}
+
+// Under `Adaptive` the last claims of a body that does not see ranges are small, though not below the
+// minimal size: catches lanes that wait for the last quarter of a run.
+fn bodies_that_see_no_blocks_are_cut_finer(dispatch: Dispatch) {
+    let pool = pool(2, dispatch);
+    let mut x = vec![0; 6400];
+    for (min, fine) in [(1, 100), (640, 640)] {
+        for _ in 0..200 {
+            let shortest = Mutex::new(usize::MAX);
+            let l = pool.parallel_for(0..x.len()).min_block_size(min);
+            l.for_each_slice_mut(&mut x, |_, slice| {
+                let mut shortest = shortest.lock().unwrap();
+                *shortest = (*shortest).min(slice.len());
+            });
+            let expected = match dispatch {
+                Dispatch::Adaptive => fine,
+                _ => 800,
+            };
+            assert_eq!(shortest.into_inner().unwrap(), expected, "at least {min}");
         }
     }
 }
@@ -227,9 +250,13 @@ fn the_smallest_loop_that_is_shared_out(dispatch: Dispatch) {
 // another order than the serial loop.
 fn indices_of_a_block_ascend(dispatch: Dispatch) {
     for_each_pool(dispatch, |pool, threads| {
-        let blocks = Blocks::for_loop(1000, threads, 1);
+        let blocks = match dispatch {
+            // However fine it cuts for so few threads, these are not cut.
+            Dispatch::Adaptive => Blocks::new(1024, 256),
+            _ => Blocks::for_loop(1024, threads, 1),
+        };
         let order = Mutex::new(Vec::new());
-        pool.parallel_for(0..1000)
+        pool.parallel_for(0..1024)
             .for_each(|i| order.lock().unwrap().push(i));
         let order = order.into_inner().unwrap();
         for b in 0..blocks.count() {

@@ -9,10 +9,10 @@ use crate::scratch::Scratch;
 use crate::slot::body::Flow;
 
 impl<C: Cut> ParallelFor<'_, C> {
-    /// Calls `f(i)` once for every index, in increasing order within a block.
+    /// Calls `f(i)` once for every index; what a lane claims at once in increasing order.
     #[inline]
     pub fn for_each(self, f: impl Fn(usize) + Sync) {
-        self.for_each_range(|range| range.for_each(&f));
+        self.unseen().for_each_range(|range| range.for_each(&f));
     }
 
     /// Calls `f(range)` for disjoint ranges that cover the loop's range.
@@ -25,7 +25,8 @@ impl<C: Cut> ParallelFor<'_, C> {
     /// no two lanes that are active at the same time have the same one; the caller's is 0.
     #[inline]
     pub fn for_each_lane(self, f: impl Fn(usize, usize) + Sync) {
-        self.for_each_lane_range(|lane, range| range.for_each(|i| f(lane, i)));
+        self.unseen()
+            .for_each_lane_range(|lane, range| range.for_each(|i| f(lane, i)));
     }
 
     /// Calls `f(lane, range)` for disjoint ranges that cover the loop's range.
@@ -44,7 +45,8 @@ impl<C: Cut> ParallelFor<'_, C> {
         S: Send,
         I: Fn() -> S + Sync,
     {
-        self.for_each_range_with(scratch, |s, range| range.for_each(|i| f(s, i)));
+        self.unseen()
+            .for_each_range_with(scratch, |s, range| range.for_each(|i| f(s, i)));
     }
 
     /// Calls `f(s, range)` for disjoint ranges that cover the loop's range, where `s` is the
@@ -70,7 +72,8 @@ impl<C: Cut> ParallelFor<'_, C> {
     /// The first error of `f`.
     #[inline]
     pub fn try_for_each<E: Send>(self, f: impl Fn(usize) -> Result<(), E> + Sync) -> Result<(), E> {
-        self.try_lanes(|failed, _, range| failed.each(range, &f))
+        self.unseen()
+            .try_lanes(|failed, _, range| failed.each(range, &f))
     }
 
     /// Calls `f(range)` for disjoint ranges that cover the loop's range until one call fails; see
@@ -105,7 +108,7 @@ impl<C: Cut> ParallelFor<'_, C> {
         E: Send,
     {
         let scratch = &*scratch;
-        self.try_lanes(|failed, lane, range| {
+        self.unseen().try_lanes(|failed, lane, range| {
             let s = scratch_of(scratch, lane);
             failed.each(range, |i| f(s, i))
         })

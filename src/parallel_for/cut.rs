@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::Runner;
-use crate::blocks::Blocks;
 use crate::partition::partition_range;
 use crate::slot::body::Flow;
 
@@ -55,7 +54,7 @@ impl private::Cut for Even {
     where
         F: Fn(usize, Range<usize>) -> Flow + Sync,
     {
-        let blocks = Blocks::for_loop(range.len(), runner.num_threads, min_block_size);
+        let blocks = runner.blocks(range.len(), min_block_size);
         runner.run(range.start, blocks, f);
     }
 }
@@ -80,7 +79,7 @@ impl private::Cut for Given<'_> {
     {
         self.check(&range);
         let bounds = self.bounds;
-        let parts = Blocks::for_loop(bounds.len() - 1, runner.num_threads, 1);
+        let parts = runner.blocks(bounds.len() - 1, 1);
         runner.run(0, parts, |lane, parts| {
             f(lane, bounds[parts.start]..bounds[parts.end])
         });

@@ -32,7 +32,8 @@ use crate::strategy;
 ///
 /// The range is cut into `min(len / min_block_size, 4 * num_threads)` blocks whose sizes differ by
 /// at most one, larger ones first. A range body gets unions of adjacent blocks under
-/// [`Dispatch::Adaptive`], single blocks under the other strategies. With one thread, or fewer than
+/// [`Dispatch::Adaptive`], single blocks under the other strategies. Under `Adaptive`, bodies that do
+/// not see ranges may be cut finer, though not below `min_block_size`. With one thread, or fewer than
 /// `2 * min_block_size` indices, the body runs once on the caller, over the whole range.
 ///
 /// # Panics
@@ -58,6 +59,7 @@ pub struct ParallelFor<'p, C = Even> {
     num_threads: Option<usize>,
     min_block_size: usize,
     dispatch: Option<Dispatch>,
+    blocks_are_seen: bool,
     site: &'static Location<'static>,
     cut: C,
 }
@@ -74,6 +76,13 @@ impl ThreadPool {
     #[track_caller]
     pub fn for_each_mut<T: Send>(&self, x: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
         self.parallel_for(0..x.len()).for_each_mut(x, f);
+    }
+
+    /// Calls `f(i, &mut x[i..j])` for slices that together are `x`, cut as suits the pool. Shorthand
+    /// for [`ParallelFor::for_each_slice_mut`].
+    #[track_caller]
+    pub fn for_each_slice_mut<T: Send>(&self, x: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
+        self.parallel_for(0..x.len()).for_each_slice_mut(x, f);
     }
 
     /// Calls `f(c, chunk)` for every chunk of `len` elements; the last one may be shorter.
@@ -124,6 +133,7 @@ impl<'p> ParallelFor<'p> {
             num_threads: None,
             min_block_size: 1,
             dispatch: None,
+            blocks_are_seen: true,
             site: Location::caller(),
             cut: Even,
         }
@@ -162,6 +172,7 @@ impl<'p> ParallelFor<'p> {
             num_threads: self.num_threads,
             min_block_size: self.min_block_size,
             dispatch: self.dispatch,
+            blocks_are_seen: self.blocks_are_seen,
             site: self.site,
             cut,
         }
@@ -201,6 +212,14 @@ impl<C> ParallelFor<'_, C> {
         self
     }
 
+    /// The body does not see where the range is cut: under `Adaptive` it is cut finer, so that lanes
+    /// end together.
+    #[inline]
+    fn unseen(mut self) -> Self {
+        self.blocks_are_seen = false;
+        self
+    }
+
     /// The strategy; default: the pool's.
     #[inline]
     pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
@@ -214,28 +233,51 @@ impl<C> ParallelFor<'_, C> {
 pub struct Runner<'p> {
     pool: &'p ThreadPool,
     num_threads: usize,
-    dispatch: Option<Dispatch>,
+    dispatch: Dispatch,
+    blocks_are_seen: bool,
     site: &'static Location<'static>,
 }
 
 impl Runner<'_> {
+    /// The blocks of a loop over `len` pieces.
+    #[inline]
+    fn blocks(&self, len: usize, min_block_size: usize) -> Blocks {
+        if self.blocks_are_seen || self.dispatch != Dispatch::Adaptive {
+            Blocks::for_loop(len, self.num_threads, min_block_size)
+        } else {
+            Blocks::fine(len, self.num_threads, min_block_size)
+        }
+    }
+
     /// Runs `f(lane, part of the range)` over `blocks`, whose first index is `start`.
     fn run(&self, start: usize, blocks: Blocks, f: impl Fn(usize, Range<usize>) -> Flow + Sync) {
         if blocks.count() < 2 {
             f(0, start..start + blocks.len());
             return;
         }
-        let shared = self.pool.shared();
-        let dispatch = self.dispatch.unwrap_or(shared.config.dispatch);
         // SAFETY: `f` stays here, borrowed by this frame, until the call is over.
         unsafe {
             strategy::run(
-                shared,
-                dispatch,
+                self.pool.shared(),
+                self.dispatch,
                 self.num_threads,
                 Body::new(&f, start, blocks),
                 self.site,
             )
+        }
+    }
+}
+
+impl<'p, C> ParallelFor<'p, C> {
+    #[inline]
+    fn runner(&self, num_threads: usize) -> Runner<'p> {
+        let default = || self.pool.shared().config.dispatch;
+        Runner {
+            pool: self.pool,
+            num_threads,
+            dispatch: self.dispatch.unwrap_or_else(default),
+            blocks_are_seen: self.blocks_are_seen,
+            site: self.site,
         }
     }
 }
@@ -255,12 +297,7 @@ impl<C: Cut> ParallelFor<'_, C> {
             f(0, self.range);
             return;
         }
-        let runner = Runner {
-            pool: self.pool,
-            num_threads,
-            dispatch: self.dispatch,
-            site: self.site,
-        };
+        let runner = self.runner(num_threads);
         self.cut.run(runner, self.range, self.min_block_size, f);
     }
 }

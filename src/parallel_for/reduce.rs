@@ -41,12 +41,7 @@ impl ParallelFor<'_, Even> {
             let partials = (0..blocks.count()).map(map);
             return partials.reduce(reduce).expect("a reduction has a block");
         }
-        let runner = Runner {
-            pool: self.pool,
-            num_threads,
-            dispatch: self.dispatch,
-            site: self.site,
-        };
+        let runner = self.unseen().runner(num_threads);
         let fits = size_of::<T>().saturating_mul(blocks.count()) <= STACK_BYTES;
         match blocks.count() {
             count @ 0..=8 if fits => on_stack::<T, 8>(count, runner, map, reduce),
@@ -83,7 +78,7 @@ fn reduce_in<T: Send>(
     reduce: impl FnMut(T, T) -> T,
 ) -> T {
     let count = partials.len();
-    let blocks = Blocks::for_loop(count, runner.num_threads, 1);
+    let blocks = runner.blocks(count, 1);
     let places = DisjointSlice::new(partials);
     runner.run(0, blocks, |_, of| {
         for block in of {

@@ -1,4 +1,4 @@
-//! Bodies over mutable slices: elements, chunks, ragged parts.
+//! Bodies over mutable slices: elements, slices of any length, chunks, ragged parts.
 
 use super::{Cut, ParallelFor};
 use crate::disjoint::DisjointSlice;
@@ -12,15 +12,45 @@ impl<C: Cut> ParallelFor<'_, C> {
     #[inline]
     pub fn for_each_mut<T: Send>(self, x: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
         check("for_each_mut", "elements", self.range.end, x.len());
-        let x = DisjointSlice::new(x);
-        self.for_each_range(|range| {
-            let start = range.start;
-            // SAFETY: a loop gives each index to one call of its body, so ranges of different calls
-            // have no element in common; `x` is used for nothing else.
-            let elements = unsafe { x.slice_mut(range) };
+        self.in_slices(x, |start, elements| {
             for (offset, element) in elements.iter_mut().enumerate() {
                 f(start + offset, element);
             }
+        });
+    }
+
+    /// Calls `f(i, &mut x[i..j])` for slices that together are the loop's range of `x`: for bodies that
+    /// do better with many elements at a time. Where it is cut is not specified, and may differ from
+    /// call to call: what is done to an element should not depend on it.
+    ///
+    /// ```
+    /// # let pool = conga::ThreadPool::new(2)?;
+    /// let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
+    /// pool.parallel_for(0..y.len()).for_each_slice_mut(&mut y, |start, y| {
+    ///     for (y, x) in y.iter_mut().zip(&x[start..]) {
+    ///         *y += 0.5 * x;
+    ///     }
+    /// });
+    /// assert_eq!(y, [2.5; 1000]);
+    /// # Ok::<(), conga::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the range goes beyond the slice.
+    #[inline]
+    pub fn for_each_slice_mut<T: Send>(self, x: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
+        check("for_each_slice_mut", "elements", self.range.end, x.len());
+        self.in_slices(x, f);
+    }
+
+    #[inline]
+    fn in_slices<T: Send>(self, x: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
+        let x = DisjointSlice::new(x);
+        self.unseen().for_each_range(|range| {
+            // SAFETY: a loop gives each index to one call of its body, so ranges of different calls
+            // have no element in common; `x` is used for nothing else.
+            f(range.start, unsafe { x.slice_mut(range) });
         });
     }
 

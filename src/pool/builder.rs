@@ -77,7 +77,7 @@ impl ThreadPoolBuilder {
     }
 
     /// How long a worker that did something useful waits for more before it sleeps: 0 to 200 µs,
-    /// default 50 µs. It never spins where that would take a processor from a thread that works, nor
+    /// default 100 µs. It never spins where that would take a processor from a thread that works, nor
     /// when the last calls came later than this. A longer spin helps loops of 5 to 30 µs that are
     /// further apart and costs CPU time in the gaps; zero makes those loops run on their callers
     /// alone.

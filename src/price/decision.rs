@@ -27,6 +27,8 @@ pub(crate) enum Helper {
 pub(crate) enum Decision {
     /// Call a worker before the first block.
     BringIn {
+        /// How many ticks it should take alone, if that is known.
+        expected: Option<u64>,
         /// Whether that is for the loops that follow, more than for this one.
         more_follow: bool,
     },
@@ -116,7 +118,10 @@ impl Subject<'_> {
         memory: &Memory,
     ) -> Decision {
         match self.costs.alone(self.key) {
-            Known::Nothing => Decision::BringIn { more_follow: false },
+            Known::Nothing => Decision::BringIn {
+                expected: None,
+                more_follow: false,
+            },
             Known::Doubtful => Decision::Probe,
             Known::Cost { each, gaps } => {
                 let expected = (each * self.len as f32) as u64;
@@ -150,7 +155,10 @@ impl Subject<'_> {
         gap: impl FnOnce() -> u64,
         memory: &Memory,
     ) -> Option<Decision> {
-        let bring_in = Decision::BringIn { more_follow: false };
+        let bring_in = Decision::BringIn {
+            expected: Some(work),
+            more_follow: false,
+        };
         memory.thoughts.add(1);
         let helped = match self.costs.helped(self.key) {
             Some(cost) => (cost * self.len as f32) as u64,
@@ -179,13 +187,24 @@ impl Subject<'_> {
             memory.rent.set(0);
             self.market.tries_to_know_spinning();
         }
-        due.then_some(Decision::BringIn { more_follow: true })
+        due.then_some(Decision::BringIn {
+            expected: Some(work),
+            more_follow: true,
+        })
     }
 
     /// Whether a loop of so much work is less than any worker could be worth.
     #[inline]
     pub(crate) fn is_light(self, expected: u64) -> bool {
         expected < worth_a_thought(self.market)
+    }
+
+    /// How many of a loop's `units` are worth a claim of their own, if it takes `expected` ticks on the
+    /// caller alone: a claim takes about as long as a call, because both are a line that goes from
+    /// one processor to another.
+    pub(crate) fn worth_a_claim(self, expected: u64, units: usize) -> usize {
+        let price = self.market.start_spinning().saturating_mul(units as u64);
+        price.div_ceil(expected.max(1)) as usize
     }
 
     /// Whether a loop of which one of `units` took so many ticks is so dear that it should not be
@@ -277,7 +296,15 @@ mod tests {
         market
     }
 
-    const BRING_IN: Decision = Decision::BringIn { more_follow: false };
+    fn brings_in(decision: Decision) -> bool {
+        matches!(
+            decision,
+            Decision::BringIn {
+                more_follow: false,
+                ..
+            }
+        )
+    }
 
     fn key() -> Key {
         Key::new(1, Location::caller(), 100)
@@ -318,7 +345,7 @@ mod tests {
         let market = market(1000, 20_000, 4000);
         for helper in [Helper::Spins, Helper::Sleeps] {
             let unknown = decide_once(Known::Nothing, &market, helper);
-            assert_eq!(unknown, BRING_IN);
+            assert!(brings_in(unknown));
             let doubtful = decide_once(Known::Doubtful, &market, helper);
             assert_eq!(doubtful, Decision::Probe);
         }
@@ -337,9 +364,9 @@ mod tests {
                 gaps: false,
             };
             assert_eq!(at(light, helper), alone);
-            assert_eq!(at(dear, helper), BRING_IN);
+            assert!(brings_in(at(dear, helper)));
         }
-        assert_eq!(at(middle, Helper::Spins), BRING_IN);
+        assert!(brings_in(at(middle, Helper::Spins)));
         assert!(matches!(at(middle, Helper::Sleeps), Decision::Alone { .. }));
     }
 
@@ -348,7 +375,7 @@ mod tests {
     #[test]
     fn a_new_market_wants_samples() {
         let decision = decide_once(cost_of_100(100.0), &Market::default(), Helper::Sleeps);
-        assert_eq!(decision, BRING_IN);
+        assert!(brings_in(decision));
     }
 
     /// A call that took far longer than it should puts its loop in doubt; one that took no longer
@@ -377,7 +404,7 @@ mod tests {
         (0..100).for_each(|_| market.sample(Start::Spinning, 20_000));
         table.set_alone(key(), 120.0, false);
         let calls =
-            (0..10_000).position(|_| subject.decide(|| Helper::Spins, || 0, &memory) == BRING_IN);
+            (0..10_000).position(|_| brings_in(subject.decide(|| Helper::Spins, || 0, &memory)));
         assert!(calls.is_some_and(|calls| calls > 1000), "{calls:?}");
         // A light loop is not worth a worker, however long it is run.
         table.set_alone(key(), 15.0, false);
@@ -424,7 +451,7 @@ mod tests {
             table.set_helped(key(), helped);
             let decide = || subject(&table, &market).decide(|| Helper::Spins, || 0, memory);
             let decisions = std::iter::repeat_with(decide).take(TRY_AGAIN as usize);
-            let times = decisions.filter(|decision| *decision == BRING_IN);
+            let times = decisions.filter(|&decision| brings_in(decision));
             let times = times.count() as u64;
             assert!(brought_in.contains(&times), "{helped}: {times}");
         }

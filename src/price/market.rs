@@ -78,11 +78,16 @@ impl Price {
         self.asked.store(asked, Ordering::Relaxed);
     }
 
-    /// Takes the price for half of what it was, though not for less than it has ever been.
+    /// Takes the price for half of what it was, though not for less than it has ever been since it was
+    /// trusted.
     fn doubt(&self) {
         let half = self.average.load(Ordering::Relaxed) / 2;
-        let lowest = self.lowest.load(Ordering::Relaxed);
-        self.average.store(half.max(lowest), Ordering::Relaxed);
+        if self.is_trusted() {
+            let lowest = self.lowest.load(Ordering::Relaxed);
+            self.average.store(half.max(lowest), Ordering::Relaxed);
+        } else {
+            self.average.store(half, Ordering::Relaxed);
+        }
         self.ask();
     }
 }
@@ -122,7 +127,7 @@ impl Market {
     #[inline]
     pub(crate) fn start_spinning(&self) -> u64 {
         match self.start_spinning.asked() {
-            0 => self.start_parked.average.load(Ordering::Relaxed) / 8,
+            0 => self.start_parked.asked() / 8,
             ticks => ticks,
         }
     }
@@ -142,7 +147,10 @@ impl Market {
 
     /// Loops have found it too high for long, though not by far: it may have come down.
     pub(crate) fn doubt_spinning(&self) {
-        self.start_spinning.doubt();
+        match self.start_spinning.asked() {
+            0 => self.start_parked.doubt(),
+            _ => self.start_spinning.doubt(),
+        }
     }
 
     /// What calling a parked worker costs its caller, and what passes until that worker starts.
@@ -183,9 +191,24 @@ mod tests {
         assert_eq!(asked, [100, 400, 1600, 6400, 6400]);
     }
 
+    /// A worker that was called while its thread was being made took a millisecond to start: catches a
+    /// pool that calls nobody after that, because what a worker that spins takes was never seen.
+    #[test]
+    fn one_slow_start_is_not_the_price_for_ever() {
+        let market = Market::default();
+        market.sample(Start::Parked, 3_000_000);
+        assert!(market.start_spinning() < 10_000);
+        (0..20).for_each(|_| market.doubt_spinning());
+        assert!(market.start_spinning() < 10);
+    }
+
     /// Catches a price that stays too high for ever, and one that is talked down to nothing.
     #[test]
     fn a_doubted_price_falls_to_the_lowest_it_was() {
+        let first = after([1_000_000]);
+        (0..20).for_each(|_| first.doubt());
+        assert!(first.asked() < 10);
+
         let price = after([100; TRUSTED as usize]);
         (0..100).for_each(|_| price.add(10_000));
         let high = price.asked();

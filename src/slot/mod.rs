@@ -131,8 +131,8 @@ unsafe impl Sync for Sheet {}
 pub(crate) enum Begin {
     /// It claims as every lane does.
     Together,
-    /// It claims one unit; in a loop with one line it goes on alone, one unit after the other,
-    /// [solo](solo).
+    /// It claims as little as a claim takes; in a loop with one line it goes on alone, one unit after
+    /// the other, [solo](solo).
     OneByOne,
     /// Solo, in a loop with one line: half of the unclaimed units at a time.
     ByHalves,
@@ -215,7 +215,7 @@ impl Slot {
             (_, Begin::AllButOne) => shape.units - 1,
             (_, Begin::ByHalves) => shape.units / 2,
             (Claims::InRuns { runs, .. }, Begin::Together) => shape.grain(shape.run(0, runs).end),
-            _ => 1,
+            _ => shape.least(),
         };
         let solo = shape.is_in_line() && begin != Begin::Together && barrier::light_is_cheap();
         let word = if solo {

@@ -30,6 +30,8 @@ pub(crate) enum Claims {
         /// more units than lanes. Of lanes for which there is no worker only the first few count,
         /// so that asking for a million costs nothing.
         single: bool,
+        /// The least that a claim takes otherwise, as long as that leaves one.
+        least: usize,
     },
 }
 
@@ -42,6 +44,7 @@ pub(crate) enum Claims {
 /// | 42 | chain | – |
 /// | 41..22 | lanes | – |
 /// | 21..0 | units | – |
+/// | 39..30 | | least |
 /// | 29 | | single |
 /// | 28..18 | | lanes |
 /// | 17..11 | | runs |
@@ -80,7 +83,11 @@ impl Shape {
         Shape {
             lanes,
             units,
-            claims: Claims::InRuns { runs, single },
+            claims: Claims::InRuns {
+                runs,
+                single,
+                least: 1,
+            },
         }
     }
 
@@ -92,14 +99,46 @@ impl Shape {
         self
     }
 
+    /// The same with claims of so many units or more, if that leaves several for each lane that there
+    /// is room for.
+    #[inline]
+    pub(crate) fn in_claims_of(mut self, units: usize) -> Self {
+        if let Claims::InRuns { runs, least, .. } = &mut self.claims {
+            *least = units
+                .min(self.units / (4 * *runs).max(2 * self.lanes))
+                .max(1);
+        }
+        self
+    }
+
+    /// The same in the largest claims that it can have.
+    #[inline]
+    pub(crate) fn in_large_claims(self) -> Self {
+        self.in_claims_of(usize::MAX)
+    }
+
+    /// The least that a claim takes.
+    #[inline]
+    pub(crate) fn least(self) -> usize {
+        match self.claims {
+            Claims::InRuns { least, .. } => least,
+            Claims::InLine { .. } => 1,
+        }
+    }
+
     /// The word, marked with the epoch that it is for.
     pub(crate) fn pack(self, epoch: Epoch) -> u64 {
         let tag = epoch.low_bits(TAG_BITS) << PAYLOAD_BITS;
         let (lanes, units) = (self.lanes as u64, self.units as u64);
         match self.claims {
             Claims::InLine { chain } => tag | (chain as u64) << 42 | lanes << 22 | units,
-            Claims::InRuns { runs, single } => {
-                1 << 63 | tag | (single as u64) << 29 | lanes << 18 | (runs as u64) << 11 | units
+            Claims::InRuns {
+                runs,
+                single,
+                least,
+            } => {
+                let (runs, single, least) = (runs as u64, single as u64, least as u64);
+                1 << 63 | tag | least << 30 | single << 29 | lanes << 18 | runs << 11 | units
             }
         }
     }
@@ -125,6 +164,7 @@ impl Shape {
                 claims: Claims::InRuns {
                     runs: field(11, 7),
                     single: field(29, 1) == 1,
+                    least: field(30, 10),
                 },
             }
         })
@@ -170,11 +210,16 @@ impl Shape {
     }
 
     /// How many of the `left` unclaimed units of a run one claim takes: half, so that cheap loops
-    /// take few claims and uneven ones balance; one where every unit may need a lane of its own.
+    /// take few claims and uneven ones balance, and all but one rather than less than is worth a
+    /// claim; one where every unit may need a lane of its own.
     #[inline]
     pub(crate) fn grain(self, left: usize) -> usize {
         match self.claims {
-            Claims::InRuns { single: false, .. } => (left / 2).max(1),
+            Claims::InRuns {
+                single: false,
+                least,
+                ..
+            } => (left / 2).max(least.min(left - 1)).max(1),
             _ => 1,
         }
     }
@@ -193,6 +238,7 @@ mod tests {
             Shape::in_line(true, 2, 2),
             Shape::in_line(false, usize::MAX, MAX_UNITS_IN_LINE),
             Shape::in_runs(2, 8, 1),
+            Shape::in_runs(2, 1000, 1).on(2).in_large_claims(),
             Shape::in_runs(usize::MAX, usize::MAX, usize::MAX),
         ];
         for epoch in epochs {

@@ -33,7 +33,7 @@ pub(super) unsafe fn run(
     } else {
         Shapes {
             together,
-            probed: together,
+            probed: together.in_large_claims(),
             alone,
             carefully: Begin::ByHalves,
             lightly: Begin::AllButOne,

@@ -60,7 +60,10 @@ pub(super) unsafe fn run(
         subject.decide(helper, gap, &notes.memory)
     } else {
         // Whoever is on watch does not see it.
-        Decision::BringIn { more_follow: false }
+        Decision::BringIn {
+            expected: None,
+            more_follow: false,
+        }
     };
     match decision {
         Decision::Alone { expected, gaps } => {
@@ -75,10 +78,18 @@ pub(super) unsafe fn run(
             subject.after_alone(expected, notes.read_clock(), gap);
             panic
         }
-        Decision::BringIn { more_follow } => {
+        Decision::BringIn {
+            expected,
+            more_follow,
+        } => {
             slot.announce_more(more_follow);
+            let shape = shapes.together;
+            let shape = match expected {
+                Some(expected) => shape.in_claims_of(subject.worth_a_claim(expected, shape.units)),
+                None => shape.in_large_claims(),
+            };
             // SAFETY: the caller's promise.
-            unsafe { together(slot, shapes.together, body, subject, bring_in) }
+            unsafe { together(slot, shape, body, subject, bring_in) }
         }
         // SAFETY: the caller's promise.
         Decision::Probe => unsafe { probe(shared, slot, shapes.probed, body, subject, bring_in) },
@@ -148,8 +159,9 @@ unsafe fn probe(
     let mut estimate = None;
     let ran = slot.work_and_think(&mut stay, first, || {
         let ticks = slot.notes.since();
-        if subject.is_too_dear_to_probe(ticks, shape.units) {
-            estimate = Some(ticks.saturating_mul(shape.units as u64));
+        let claims = shape.units.div_ceil(shape.least());
+        if subject.is_too_dear_to_probe(ticks, claims) {
+            estimate = Some(ticks.saturating_mul(claims as u64));
             bring_in();
         }
     });

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{check_lengths, kernels, Real, MIN_BLOCK_SIZE};
-use crate::{DisjointSlice, ThreadPool};
+use crate::ThreadPool;
 
 /// Runs `body(block, &mut y[block])` for blocks that make up `y`, on the lanes of the pool.
 #[inline]
@@ -12,16 +12,9 @@ fn for_each_block<R: Real>(
     y: &mut [R],
     body: impl Fn(Range<usize>, &mut [R]) + Sync,
 ) {
-    let len = y.len();
-    let y = DisjointSlice::new(y);
-    pool.parallel_for(0..len)
+    pool.parallel_for(0..y.len())
         .min_block_size(MIN_BLOCK_SIZE)
-        .for_each_range(|block| {
-            // SAFETY: the block lies in `0..len`, and the loop hands out each index once, so no
-            // other call sees these elements. The borrow of `y` outlives the loop.
-            let part = unsafe { y.slice_mut(block.clone()) };
-            body(block, part);
-        });
+        .for_each_slice_mut(y, |start, part| body(start..start + part.len(), part));
 }
 
 /// `x = a`: writes `a` to every element.

@@ -20,7 +20,7 @@ const fn form(name: &'static str, run: fn(ParallelFor<'_>, Range<usize>, Visit<'
 }
 
 /// Every form of a body.
-pub const FORMS: [Form; 16] = [
+pub const FORMS: [Form; 17] = [
     form("for_each", |l, _, visit| l.for_each(visit)),
     form("for_each_range", |l, _, visit| {
         l.for_each_range(|range| range.for_each(visit))
@@ -49,6 +49,7 @@ pub const FORMS: [Form; 16] = [
     }),
     form("try_for_each_with", try_for_each_with),
     form("for_each_mut", for_each_mut),
+    form("for_each_slice_mut", for_each_slice_mut),
     form("for_each_chunk_mut", for_each_chunk_mut),
     form("for_each_part_mut", for_each_part_mut),
     form("partitions", |l, range, visit| {
@@ -109,6 +110,21 @@ fn for_each_mut(l: ParallelFor<'_>, range: Range<usize>, visit: Visit<'_>) {
         visit(i);
         assert_eq!(*x, i);
         *x = usize::MAX;
+    });
+    for (i, x) in x.into_iter().enumerate() {
+        assert_eq!(x, if range.contains(&i) { usize::MAX } else { i });
+    }
+}
+
+/// Slices that start where they are said to.
+fn for_each_slice_mut(l: ParallelFor<'_>, range: Range<usize>, visit: Visit<'_>) {
+    let mut x: Vec<_> = (0..range.end + 3).collect();
+    l.for_each_slice_mut(&mut x, |start, slice| {
+        for (i, x) in (start..).zip(slice) {
+            visit(i);
+            assert_eq!(*x, i);
+            *x = usize::MAX;
+        }
     });
     for (i, x) in x.into_iter().enumerate() {
         assert_eq!(x, if range.contains(&i) { usize::MAX } else { i });

@@ -301,8 +301,8 @@ fn counters_fit() {
             pool.parallel_for(0..1000)
                 .num_threads(threads)
                 .dispatch(dispatch)
-                .for_each(|i| {
-                    black_box(i);
+                .for_each_range(|range| {
+                    black_box(range);
                 });
             // Alone, by definition: these do not count.
             pool.parallel_for(0..1000).num_threads(1).for_each(|_| {});

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use conga::{DisjointSlice, Dispatch, ThreadPool};
+use conga::{Dispatch, ThreadPool};
 
 use super::{Cost, Loops, Pool};
 use crate::turn::{Figure, Turn};
@@ -32,12 +32,7 @@ struct Conga(ThreadPool);
 impl Loops for Conga {
     #[inline]
     fn for_each_part(&mut self, y: &mut [f64], _: Cost, body: impl Fn(usize, &mut [f64]) + Sync) {
-        let y = DisjointSlice::new(y);
-        self.0.parallel_for(0..y.len()).for_each_range(|range| {
-            let start = range.start;
-            // SAFETY: the range lies in `0..len`, and the loop hands out each index once.
-            body(start, unsafe { y.slice_mut(range) });
-        });
+        self.0.for_each_slice_mut(y, body);
     }
 
     fn sum(&mut self, n: usize, term: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
