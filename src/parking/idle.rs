@@ -1,5 +1,7 @@
 //! `IdleSet`: which workers have nothing to do.
 
+use crossbeam_utils::CachePadded;
+
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A set of worker numbers, one bit each. Whoever takes a bit out, and nobody else, decides what
@@ -10,7 +12,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 /// brought in time after time and the others sleep on: what a stack of sleepers is for, without its
 /// trouble (a sleeper in the middle of a stack cannot leave).
 pub(crate) struct IdleSet {
-    words: Box<[AtomicU64]>,
+    words: Box<[CachePadded<AtomicU64>]>,
 }
 
 impl IdleSet {
@@ -18,7 +20,7 @@ impl IdleSet {
     pub(crate) fn new(capacity: usize) -> Self {
         IdleSet {
             words: (0..capacity.div_ceil(64))
-                .map(|_| AtomicU64::new(0))
+                .map(|_| CachePadded::new(AtomicU64::new(0)))
                 .collect(),
         }
     }

@@ -53,6 +53,27 @@ pub(crate) enum Waited {
     },
 }
 
+/// A worker that spins and is owed a call. Without one it goes to sleep.
+pub(crate) struct Claimed<'a> {
+    sleepers: &'a Sleepers,
+    worker: usize,
+    call: u32,
+}
+
+impl Claimed<'_> {
+    /// Calls it. What the call is about must have been written before.
+    #[inline]
+    pub(crate) fn call(mut self, call: Call) {
+        self.call = call.0.get();
+    }
+}
+
+impl Drop for Claimed<'_> {
+    fn drop(&mut self) {
+        self.sleepers.tell(self.worker, self.call);
+    }
+}
+
 /// Whom a call reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reached {
@@ -154,16 +175,27 @@ impl Sleepers {
         self.call_if(call, || self.processor_to_spare())
     }
 
+    /// Claims a worker that spins, if there is one, to be called shortly. Where there is none, that says
+    /// nothing about those that are about to become idle, so no fence need come before this.
+    #[inline]
+    pub(crate) fn claim_spinning(&self) -> Option<Claimed<'_>> {
+        let worker = self.spinning.claim(self.workers())?;
+        Some(Claimed {
+            sleepers: self,
+            worker,
+            call: Call::PARK,
+        })
+    }
+
     fn call_if(&self, call: Call, may_wake: impl Fn() -> bool) -> Reached {
-        let workers = self.workers();
-        if let Some(worker) = self.spinning.claim(workers) {
-            self.tell(worker, call.0.get());
+        if let Some(claimed) = self.claim_spinning() {
+            claimed.call(call);
             return Reached::Spinning;
         }
         if !may_wake() {
             return Reached::NoProcessor;
         }
-        let Some(worker) = self.parked.claim(workers) else {
+        let Some(worker) = self.parked.claim(self.workers()) else {
             return Reached::Nobody;
         };
         let before = self.tell(worker, call.0.get());

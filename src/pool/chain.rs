@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Shared;
-use crate::parking::{Call, Reached};
+use crate::parking::{Call, Claimed, Reached};
 use crate::slot::{Slot, Stay, Urgency};
 use crate::stats::Counts;
 use crate::sync::atomic::{fence, Ordering};
@@ -66,23 +66,35 @@ impl Shared {
             } else if urgency == Urgency::Speed && self.sleepers.others_sleep_on() {
                 self.keep_watch(counts);
             } else {
-                self.invite(place, urgency, counts);
+                self.invite(place, urgency, counts, None);
             }
         }
     }
 
-    /// Calls one idle worker to the slot, unless one is on its way there, who was called for an
-    /// earlier loop or by another lane: it will look at this loop as well. If nobody can be called,
+    /// Calls one idle worker to the slot: one that spins; or wakes one, unless one is on its way there,
+    /// who was called for an earlier loop or by another lane: it will look at this loop as well. If nobody can be called,
     /// the slot is marked, so that the next worker that becomes idle comes; and if that is for want
     /// of a processor, the watch is kept, because the threads that are awake may wait for those that
     /// were not called.
     ///
-    /// Returns whom the call reached.
-    pub(crate) fn invite(&self, place: &Place, urgency: Urgency, counts: &Counts) -> Reached {
+    /// `claimed` is a worker that was claimed for this. Returns whom the call reached.
+    pub(crate) fn invite(
+        &self,
+        place: &Place,
+        urgency: Urgency,
+        counts: &Counts,
+        claimed: Option<Claimed>,
+    ) -> Reached {
         let &Place::Board(index) = place else {
             return self.post(place, 1, Urgency::Progress, counts);
         };
         let slot = place.slot(self);
+        if let Some(claimed) = claimed.or_else(|| self.sleepers.claim_spinning()) {
+            claimed.call(Calls::to_slot(index));
+            // It is here before anybody would have counted it.
+            counts.wake_ups.add(1);
+            return Reached::Spinning;
+        }
         // The fence in there is also the partner of the one that a worker puts after it has
         // announced that it is idle.
         if slot.someone_comes() {
@@ -101,9 +113,11 @@ impl Shared {
                 return reached;
             }
             Reached::Spinning => {}
-            Reached::Parked { took } => self.market.woke(took),
+            Reached::Parked { took } => {
+                slot.called();
+                self.market.woke(took);
+            }
         }
-        slot.called();
         counts.wake_ups.add(1);
         reached
     }
@@ -132,7 +146,7 @@ impl Shared {
             // Nothing is queued that nobody would take out. A worker that is started meanwhile sees
             // the mark, or has announced itself before.
             if let Place::Board(_) = place {
-                reached = self.invite(place, urgency, counts);
+                reached = self.invite(place, urgency, counts, None);
             }
             return reached;
         }

@@ -36,12 +36,12 @@ use crate::sync::{lock, Mutex};
 pub(crate) const PERIOD: Duration = Duration::from_millis(1);
 /// The same where loops are so rare that looking after them would cost more than they do: a timed
 /// wake-up takes some 30 µs of processor time.
-pub(crate) const SPARSE_PERIOD: Duration = Duration::from_millis(3);
-/// Loops between two looks, at most, that count as rare.
-const SPARSE: u64 = 4;
+pub(crate) const SPARSE_PERIOD: Duration = Duration::from_millis(6);
+/// Loops in a millisecond, at most, that count as rare.
+const SPARSE: u64 = 2;
 
 /// Looks without any loop in between after which the watch lapses.
-const IDLE_LOOKS: u32 = 10;
+const IDLE_LOOKS: u32 = 5;
 
 const NOBODY: u32 = 0;
 const WANTED: u32 = 1;
@@ -135,8 +135,8 @@ impl Watch {
         nothing_open || !self.change(NOBODY, ON)
     }
 
-    /// The sentinel looks at all slots.
-    pub(crate) fn look(&self, board: &Board) -> Look {
+    /// The sentinel looks at all slots, so long after its last look.
+    pub(crate) fn look(&self, board: &Board, period: Duration) -> Look {
         let seen = &mut *lock(&self.seen);
         let (mut stuck, mut quiet, mut loops) = (Slots::default(), true, 0);
         for (index, slot) in board.slots().enumerate() {
@@ -157,7 +157,7 @@ impl Watch {
             Look::Stuck(stuck)
         } else if seen.idle_looks >= IDLE_LOOKS {
             Look::Idle
-        } else if loops <= SPARSE {
+        } else if loops <= SPARSE * period.as_millis() as u64 {
             Look::Well(SPARSE_PERIOD)
         } else {
             Look::Well(PERIOD)

@@ -10,6 +10,8 @@ pub(super) struct Window {
     most: Duration,
     /// From `-LIMIT` to `LIMIT`; spinning pays from 0 on.
     score: i8,
+    /// Whether the worker was woken for loops that follow.
+    more_follow: bool,
 }
 
 const LIMIT: i8 = 2;
@@ -17,12 +19,20 @@ const LIMIT: i8 = 2;
 impl Window {
     /// A worker that spins for `most` at a time, and begins with it.
     pub(super) fn new(most: Duration) -> Self {
-        Window { most, score: 1 }
+        Window {
+            most,
+            score: 1,
+            more_follow: false,
+        }
     }
 
     /// How long to spin, for a worker that has been useful.
-    pub(super) fn spin(&self) -> Duration {
-        if self.score >= 0 {
+    pub(super) fn spin(&mut self) -> Duration {
+        if std::mem::take(&mut self.more_follow) {
+            // Until the next loop: whoever woke this worker may take longer to come back from that
+            // than the worker takes to start and to have done its part.
+            self.most * 4
+        } else if self.score >= 0 {
             self.most
         } else {
             Duration::ZERO
@@ -33,6 +43,7 @@ impl Window {
     /// were.
     pub(super) fn more_follow(&mut self) {
         self.score = self.score.max(0);
+        self.more_follow = true;
     }
 
     /// The worker was called after a gap.
@@ -65,6 +76,7 @@ mod tests {
             window.called_after(long);
         }
         window.more_follow();
+        assert_eq!(window.spin(), 4 * most);
         assert_eq!(window.spin(), most);
         // One long gap among short ones changes nothing.
         window.called_after(most);

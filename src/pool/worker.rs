@@ -29,6 +29,7 @@ pub(crate) fn main(shared: &Shared, number: usize) {
         period: Cell::new(watch::PERIOD),
         more_follow: Cell::new(false),
         called: Cell::new(None),
+        is_new: Cell::new(true),
         queue_first: Cell::new(false),
     };
     worker.handle(&shared.config.on_start, "a start_handler");
@@ -48,6 +49,9 @@ struct Worker<'a> {
     more_follow: Cell<bool>,
     /// How and when this worker was called for what it does next, if it was.
     called: Cell<Option<(Start, u64)>>,
+    /// Whether it has never been called: how long the first time takes says nothing, because the thread
+    /// may still have been on its way to its first sleep.
+    is_new: Cell<bool>,
     /// Whether the queue comes before the marked slots at the next look: they take turns, so that
     /// neither holds the other back.
     queue_first: Cell<bool>,
@@ -109,10 +113,12 @@ impl Worker<'_> {
                     false
                 }
                 Waited::Called { call, parked, at } => {
-                    window.called_after(idle_since.elapsed());
                     let start = if parked {
+                        window.called_after(idle_since.elapsed());
                         Start::Parked
                     } else {
+                        // Within its spin.
+                        window.called_after(Duration::ZERO);
                         Start::Spinning
                     };
                     if !self.answer(call, start, at) {
@@ -138,7 +144,7 @@ impl Worker<'_> {
         met.add(1);
         self.called.set(Some((start, at)));
         let found = match Calls::slot(call) {
-            Some(index) => self.follow(&Place::Board(index)),
+            Some(index) => self.follow(&Place::Board(index), start == Start::Parked),
             None => self.look_around(),
         };
         self.called.set(None);
@@ -164,14 +170,14 @@ impl Worker<'_> {
     /// On watch: enters a loop that has been open for long.
     fn look_at_the_board(&self) -> bool {
         self.counts.watch_looks.add(1);
-        match self.shared.watch.look(&self.shared.board) {
+        let watch = &self.shared.watch;
+        match watch.look(&self.shared.board, self.period.get()) {
             Look::Well(period) => {
                 self.period.set(period);
                 false
             }
             Look::Idle => {
-                self.on_watch
-                    .set(!self.shared.watch.lapse(&self.shared.board));
+                self.on_watch.set(!watch.lapse(&self.shared.board));
                 false
             }
             Look::Stuck(slots) => {
@@ -212,7 +218,7 @@ impl Worker<'_> {
                 self.counts.tasks.add(1);
                 true
             }
-            Some(Task::Visit(place)) => self.follow(&place),
+            Some(Task::Visit(place)) => self.follow(&place, true),
         }
     }
 
@@ -228,14 +234,19 @@ impl Worker<'_> {
         }
     }
 
-    /// Goes where a call or a place in the queue leads, which was counted as on its way.
-    fn follow(&self, place: &Place) -> bool {
+    /// Goes where a call or a place in the queue leads. `counted`: as on its way.
+    fn follow(&self, place: &Place, counted: bool) -> bool {
         let slot = place.slot(self.shared);
+        slot.approach();
         if let Some((start, at)) = self.called.take() {
-            self.shared.market.started(start, at);
+            if !self.is_new.take() {
+                self.shared.market.started(start, at);
+            }
             self.more_follow.set(slot.more_follow());
         }
-        slot.arrived();
+        if counted {
+            slot.arrived();
+        }
         self.visit(place, Reason::Called)
     }
 

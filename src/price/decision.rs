@@ -50,9 +50,11 @@ pub(crate) struct Memory {
     /// What its loops would have saved with a worker that spins, since one was woken last. When it
     /// exceeds the price of waking one, one is woken.
     rent: Count,
+    /// What those took for which nobody was woken, since the price of that was doubted last.
+    refused: Count,
     /// How many of its loops were worth a thought.
     thoughts: Count,
-    /// How many were not, but not by far.
+    /// What those took that were not, though not by far, since the price was doubted last.
     below: Count,
 }
 
@@ -68,15 +70,21 @@ pub(crate) struct Subject<'a> {
 
 /// Every so many thoughts the other way is tried: a prime, so that it is not always the same one of
 /// a few loops that take turns.
-const TRY_AGAIN: u64 = 127;
+const TRY_AGAIN: u32 = 127;
 /// However much there is to be gained.
-const AT_MOST: u64 = 7;
+const AT_MOST: u32 = 7;
 /// A loop that costs more than this part of the price is not far below it.
 const DOUBTFUL_PRICE: u64 = 16;
-/// Every so many of those the price is doubted.
-const DOUBT_PRICE_EVERY: u64 = 1021;
+/// When such loops have taken so many times the price, it is doubted: with help they would have taken
+/// half, so by then a price that is too high has cost a few times what it would cost to pay it.
+const DOUBT_AFTER: u64 = 16;
+/// The same as long as the price rests on a few samples.
+const DOUBT_EARLY_AFTER: u64 = 2;
+/// A worker that sleeps is woken for a loop where that saves more than this part of it: it may be
+/// late, and it takes a processor.
+const WORTH_WAKING: u64 = 8;
 /// Where help is clearly worse, every so many times less often.
-const IF_CLEAR: u64 = 16;
+const IF_CLEAR: u32 = 16;
 
 /// The least that a loop must cost to be worth a thought: it takes longer than a worker that spins
 /// takes to start and to report back.
@@ -88,13 +96,22 @@ fn worth_a_thought(market: &Market) -> u64 {
 /// After how many thoughts the other way is tried. Trying to do without help costs a loop what it
 /// gains by it, less than a hundredth in all. Trying help costs about what a worker that spins takes
 /// to start, so the more there is to be gained the sooner it is tried again.
-fn try_again_every(work: u64, helped: u64, market: &Market) -> u64 {
+fn try_again_every(work: u64, helped: u64, market: &Market) -> u32 {
     if helped < work {
         return TRY_AGAIN;
     }
     let clear = helped / 4 * 3 > work;
-    let gain = work / (4 * market.start_spinning()).max(1);
-    (TRY_AGAIN / gain.max(1)).max(AT_MOST) * if clear { IF_CLEAR } else { 1 }
+    let gain = work as f32 / (4 * market.start_spinning()).max(1) as f32;
+    let every = (TRY_AGAIN as f32 / gain.max(1.0)) as u32;
+    every.max(AT_MOST) * if clear { IF_CLEAR } else { 1 }
+}
+
+fn doubt_after(is_known: bool) -> u64 {
+    if is_known {
+        DOUBT_AFTER
+    } else {
+        DOUBT_EARLY_AFTER
+    }
 }
 
 /// What a loop of `work` ticks takes with a worker that spins, as long as that has not been tried.
@@ -127,7 +144,7 @@ impl Subject<'_> {
                 let expected = (each * self.len as f32) as u64;
                 let worth = worth_a_thought(self.market);
                 if expected < worth && expected > worth / DOUBTFUL_PRICE {
-                    self.doubt_price(memory);
+                    self.doubt_price(expected, memory);
                 }
                 let bring_in = if expected < worth {
                     None
@@ -140,9 +157,11 @@ impl Subject<'_> {
     }
 
     /// A loop that is not far below the price: now and then the price is doubted.
-    fn doubt_price(self, memory: &Memory) {
-        memory.below.add(1);
-        if memory.below.get() % DOUBT_PRICE_EVERY == 0 {
+    fn doubt_price(self, expected: u64, memory: &Memory) {
+        memory.below.add(expected);
+        let after = doubt_after(self.market.knows_spinning());
+        if memory.below.get() > after * self.market.start_spinning() {
+            memory.below.set(0);
             self.market.doubt_spinning();
         }
     }
@@ -162,23 +181,37 @@ impl Subject<'_> {
         memory.thoughts.add(1);
         let helped = match self.costs.helped(self.key) {
             Some(cost) => (cost * self.len as f32) as u64,
-            None => with_a_spinner(work, self.market),
+            None => {
+                let helped = with_a_spinner(work, self.market);
+                if helped >= work {
+                    // By the price, not by experience.
+                    self.doubt_price(work, memory);
+                }
+                helped
+            }
         };
-        let other_way = memory.thoughts.get() % try_again_every(work, helped, self.market) == 0;
+        let every = try_again_every(work, helped, self.market);
+        let other_way = memory.thoughts.get() as u32 % every == 0;
         if helper != Helper::Sleeps {
             let find_out = helper == Helper::Spins && !self.market.knows_spinning();
             return ((helped < work) != other_way || find_out).then_some(bring_in);
         }
-        if with_a_sleeper(work, self.market) < work {
+        if with_a_sleeper(work, self.market) < work - work / WORTH_WAKING {
             return (!other_way).then_some(bring_in);
         }
         if other_way {
             // An experience that was bad is made again.
             self.costs.forget_helped(self.key);
         }
+        let (call, start) = self.market.wake();
+        memory.refused.add(work);
+        let after = doubt_after(self.market.knows_waking());
+        if memory.refused.get() > after * (call + start) {
+            memory.refused.set(0);
+            self.market.doubt_waking();
+        }
         // What a worker that spins would have saved in this call; it would have gone to sleep in a
         // long gap.
-        let (call, start) = self.market.wake();
         if gap() < 4 * (call + start) {
             memory.rent.add(work.saturating_sub(helped));
         }
@@ -203,15 +236,22 @@ impl Subject<'_> {
     /// caller alone: a claim takes about as long as a call, because both are a line that goes from
     /// one processor to another.
     pub(crate) fn worth_a_claim(self, expected: u64, units: usize) -> usize {
-        let price = self.market.start_spinning().saturating_mul(units as u64);
-        price.div_ceil(expected.max(1)) as usize
+        let price = self.market.start_spinning() as f32 * units as f32;
+        (price / expected.max(1) as f32).ceil() as usize
     }
 
     /// Whether a loop of which one of `units` took so many ticks is so dear that it should not be
     /// finished alone.
-    pub(crate) fn is_too_dear_to_probe(self, ticks: u64, units: usize) -> bool {
+    pub(crate) fn is_too_dear_to_probe(
+        self,
+        ticks: u64,
+        units: usize,
+        helper: impl FnOnce() -> Helper,
+    ) -> bool {
         let work = ticks.saturating_mul(units as u64);
-        work > 4 * worth_a_thought(self.market) || with_a_sleeper(work, self.market) < work
+        // One unit says little, and less after a pause: most of its time it may have waited for memory.
+        work > 4 * worth_a_thought(self.market)
+            && (helper() != Helper::Sleeps || with_a_sleeper(work / 2, self.market) < work / 2)
     }
 
     /// After a call on the caller alone that was expected to take `expected` ticks: `since` is an
@@ -405,7 +445,8 @@ mod tests {
         table.set_alone(key(), 120.0, false);
         let calls =
             (0..10_000).position(|_| brings_in(subject.decide(|| Helper::Spins, || 0, &memory)));
-        assert!(calls.is_some_and(|calls| calls > 1000), "{calls:?}");
+        // Not before it has cost a few times what it would cost to pay it.
+        assert!(calls.is_some_and(|n| (20..200).contains(&n)), "{calls:?}");
         // A light loop is not worth a worker, however long it is run.
         table.set_alone(key(), 15.0, false);
         let light = (0..100_000).all(|_| {
@@ -452,7 +493,7 @@ mod tests {
             let decide = || subject(&table, &market).decide(|| Helper::Spins, || 0, memory);
             let decisions = std::iter::repeat_with(decide).take(TRY_AGAIN as usize);
             let times = decisions.filter(|&decision| brings_in(decision));
-            let times = times.count() as u64;
+            let times = times.count() as u32;
             assert!(brought_in.contains(&times), "{helped}: {times}");
         }
     }

@@ -20,8 +20,8 @@ const URGENT: usize = 1 << (usize::BITS - 1);
 pub(super) struct Bringing {
     /// Invitations of the current loop, of a loop with runs; and [`URGENT`].
     pub(super) invitations: AtomicUsize,
-    /// Who is on the way to this slot: places in the pool's queue and workers that were called,
-    /// left over ones of earlier loops included.
+    /// Who is on the way to this slot: places in the pool's queue and workers that were woken, left
+    /// over ones of earlier loops included.
     coming: AtomicI32,
     /// Whether the owner woke somebody for the loops that follow, more than for this one.
     more_follow: AtomicBool,
@@ -83,7 +83,7 @@ impl Slot {
         self.bringing.coming.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts one that was called to this slot. It is counted after the call, so that nobody relies
+    /// Counts one that was woken for this slot. It is counted after the call, so that nobody relies
     /// on a call that then finds nobody idle; where it arrives before that, the count is low for a
     /// moment, and one more may be called.
     pub(crate) fn called(&self) {

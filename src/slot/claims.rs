@@ -77,19 +77,22 @@ impl Slot {
             },
         };
         while stay.passed < runs {
-            let run = (stay.lane + stay.passed) % runs;
+            let run = stay.run_after(stay.passed, runs);
             if let Some(claim) = self.claim_of_run(stay, run, runs, cut) {
                 return Some(claim);
             }
             stay.passed += 1;
         }
-        let word = self.door.look_again();
-        if word.epoch() == stay.epoch && !word.is_shut() {
-            // Nobody enters for nothing any more. Where this fails, the loop is over or another was
-            // first.
-            let _ = self.door.exchange(word, Word::shut(stay.epoch));
-        }
         None
+    }
+
+    /// All runs are used up: nobody enters for nothing any more. The loop may be over.
+    pub(super) fn shut_cut(&self, epoch: Epoch) {
+        let word = self.door.look_again();
+        if word.epoch() == epoch && !word.is_shut() {
+            // Where this fails, the loop is over or another was first.
+            let _ = self.door.exchange(word, Word::shut(epoch));
+        }
     }
 
     /// The caller's claim while it is alone: no more than one run at a time, so that a worker that
@@ -137,7 +140,7 @@ impl Slot {
             } else {
                 stay.shape.grain(left.len())
             };
-            let (claim, rest) = if run == stay.lane % runs {
+            let (claim, rest) = if run == stay.home {
                 let end = left.start + grain;
                 (left.start..end, end..left.end)
             } else {
@@ -174,7 +177,7 @@ impl Slot {
             return self.is_open();
         };
         (stay.passed..runs)
-            .map(|passed| (stay.lane + passed) % runs)
+            .map(|passed| stay.run_after(passed, runs))
             .any(|run| {
                 let word = self.lanes.run(run).look_again();
                 self.left_of_run(stay, word, run, runs, cut).is_some()

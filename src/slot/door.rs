@@ -50,6 +50,11 @@ impl Epoch {
         Epoch(number % EPOCHS)
     }
 
+    /// Its number, modulo 2^42.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
     /// The following one.
     pub(crate) fn next(self) -> Self {
         Epoch::new(self.0 + 1)

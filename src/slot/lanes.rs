@@ -85,7 +85,7 @@ impl Lanes {
 
     /// Takes a free id below `lanes`, the preferred one if possible.
     pub(crate) fn hold(&self, preferred: usize, lanes: usize) -> Option<usize> {
-        let preferred = 1 + preferred % (lanes - 1);
+        let preferred = 1 + (preferred as u32 % (lanes - 1) as u32) as usize;
         let free = || {
             (preferred..lanes)
                 .chain(1..preferred)

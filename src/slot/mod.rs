@@ -12,7 +12,7 @@
 //! | solo, or asked | one line, in which the owner is alone | see [`solo`] |
 //! | in line, position `p` | one line, units from `p` on unclaimed | claimers, to `p + 1` |
 //! | not cut, next `n` | runs, only the caller was there so far | the caller claims; a worker that enters cuts |
-//! | cut at `c` | runs; units from `c` on are shared out, each run has a word | whoever finds all used up shuts |
+//! | cut at `c` | runs; units from `c` on are shared out, each run has a word | whoever has found all used up shuts |
 //!
 //! Units never come back: what is claimed stays claimed, and a loop with runs is cut once. The runs'
 //! words are not written when the loop is cut: a word of an older epoch *means* that the run is
@@ -50,6 +50,7 @@ pub(crate) mod shape;
 mod solo;
 mod work;
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use crossbeam_utils::CachePadded;
@@ -92,6 +93,8 @@ pub(crate) struct Slot {
 pub(crate) struct Notes {
     /// When the clock was read last.
     last: Count,
+    /// The number of the last loop.
+    epoch: Count,
     pub(crate) memory: Memory,
 }
 
@@ -153,7 +156,9 @@ pub(crate) struct Stay {
     by_halves: bool,
     /// Where the loop was cut, once this lane knows.
     cut: Option<usize>,
-    /// Runs that this lane has seen used up, counted from its own on.
+    /// The run that this lane looks after.
+    home: usize,
+    /// Runs that this lane has seen used up, counted from that one on.
     passed: usize,
 }
 
@@ -166,6 +171,8 @@ impl Default for Slot {
 impl Slot {
     /// A slot whose first loop has the epoch after `epoch`.
     pub(crate) fn starting_at(epoch: Epoch) -> Self {
+        let notes = Notes::default();
+        notes.epoch.set(epoch.number());
         Slot {
             door: CachePadded::new(Door::new(epoch)),
             sheet: CachePadded::new(Sheet {
@@ -180,7 +187,7 @@ impl Slot {
             lanes: Lanes::new(epoch),
             payload: Mutex::new(None),
             counts: CachePadded::default(),
-            notes: CachePadded::default(),
+            notes: CachePadded::new(notes),
         }
     }
 
@@ -193,9 +200,10 @@ impl Slot {
     #[inline(always)]
     pub(crate) unsafe fn open(&self, body: Body, shape: Shape, begin: Begin) -> (Stay, Claim) {
         // Relaxed, here and below: the owner reads and writes its own words; `Door::put` publishes
-        // them.
-        let last = self.door.look_again().epoch();
+        // them. The last loop's number is in the door as well, but others have written there.
+        let last = Epoch::new(self.notes.epoch.get());
         let epoch = last.next();
+        self.notes.epoch.set(epoch.number());
         self.make_lanes(shape, last);
         self.sheet.body.with_mut(|cell| {
             // SAFETY: the last loop is closed, so every claim of it is settled, and only the holder
@@ -274,6 +282,18 @@ impl Slot {
         }
     }
 
+    /// A worker that is about to enter looks at the lines that it will need, all at once instead of
+    /// one after the other.
+    #[inline]
+    pub(crate) fn approach(&self) {
+        black_box((
+            self.door.look_again(),
+            self.sheet.shape.load(Ordering::Relaxed),
+            self.is_stopped(),
+            self.more_follow(),
+        ));
+    }
+
     /// The number of the last loop, and whether it is open.
     pub(crate) fn glance(&self) -> (Epoch, bool) {
         let word = self.door.look_again();
@@ -310,13 +330,17 @@ impl Slot {
             self.lanes.release(stay.lane);
         }
         if units != 0 {
+            // First of all, because the caller may be waiting.
             self.finish.subtract(units);
-            return false;
         }
         if in_runs {
-            self.before_second_look();
+            self.shut_cut(stay.epoch);
         }
-        in_runs
+        if in_runs && units == 0 {
+            self.before_second_look();
+            return true;
+        }
+        false
     }
 
     /// The caller, who ran `units` itself and finds nothing left to claim, waits for the others.
@@ -324,6 +348,9 @@ impl Slot {
     /// body borrows.
     #[inline]
     pub(crate) fn close(&self, stay: Stay, units: usize) -> Option<Payload> {
+        if stay.cut.is_some() {
+            self.shut_cut(stay.epoch);
+        }
         let others = stay.shape.units - units;
         if others != 0 {
             self.finish.add_and_wait(others);
@@ -353,7 +380,19 @@ impl Stay {
             solo: false,
             by_halves: false,
             cut,
+            // 32 bits, as they are divided faster.
+            home: (lane as u32 % shape.runs() as u32) as usize,
             passed: 0,
+        }
+    }
+
+    /// The run that comes so many after this lane's own, of `runs` in a ring.
+    fn run_after(&self, passed: usize, runs: usize) -> usize {
+        let run = self.home + passed;
+        if run < runs {
+            run
+        } else {
+            run - runs
         }
     }
 
@@ -365,7 +404,7 @@ impl Stay {
     fn is_others_run(&self, units: &Range<usize>) -> bool {
         match (self.shape.claims, self.cut) {
             (Claims::InRuns { runs, .. }, Some(_)) => {
-                self.shape.run_of(units.start, runs) != self.lane % runs
+                self.shape.run_of(units.start, runs) != self.home
             }
             _ => false,
         }

@@ -39,7 +39,9 @@ pub(super) unsafe fn run(
             lightly: Begin::AllButOne,
         }
     };
-    let bring_in = || shared.invite(seat.place(), Urgency::Speed, &seat.slot().counts);
+    let bring_in =
+        |claimed| shared.invite(seat.place(), Urgency::Speed, &seat.slot().counts, claimed);
+    let claim = || shared.sleepers.claim_spinning();
     // SAFETY: the caller's promise.
-    unsafe { priced::run(shared, seat, shapes, body, key, bring_in) }
+    unsafe { priced::run(shared, seat, shapes, body, key, claim, bring_in) }
 }

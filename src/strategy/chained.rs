@@ -31,7 +31,9 @@ pub(super) unsafe fn run(
         // Whoever is on watch does not see it.
         Urgency::Progress
     };
-    let bring_in = || shared.post(seat.place(), 1, urgency, &seat.slot().counts);
+    // Whoever comes is called through the queue.
+    let claim = || None;
+    let bring_in = |_| shared.post(seat.place(), 1, urgency, &seat.slot().counts);
     // SAFETY: the caller's promise.
-    unsafe { priced::run(shared, seat, shapes, body, key, bring_in) }
+    unsafe { priced::run(shared, seat, shapes, body, key, claim, bring_in) }
 }

@@ -2,7 +2,7 @@
 
 use super::work_and_close;
 use crate::barrier;
-use crate::parking::Reached;
+use crate::parking::{Claimed, Reached};
 use crate::pool::{Seat, Shared};
 use crate::price::{Decision, Helper, Key, Subject};
 use crate::slot::body::{Body, Payload};
@@ -24,19 +24,22 @@ pub(super) struct Shapes {
     pub(super) lightly: Begin,
 }
 
-/// Runs a loop with one of these shapes, and calls `bring_in` once if somebody is to come.
+/// Runs a loop with one of these shapes, and calls `bring_in` once if somebody is to come, with whom
+/// `claim` gave before the loop was opened: so that the caller does not wait for the claim behind all
+/// that the opening writes.
 ///
 /// # Safety
 ///
 /// As [`Slot::open`](crate::slot::Slot::open); the loop is closed when this returns.
 #[inline]
-pub(super) unsafe fn run(
+pub(super) unsafe fn run<'c>(
     shared: &Shared,
     seat: &Seat,
     shapes: Shapes,
     body: Body,
     key: Key,
-    bring_in: impl FnOnce() -> Reached,
+    claim: impl FnOnce() -> Option<Claimed<'c>>,
+    bring_in: impl FnOnce(Option<Claimed<'c>>) -> Reached,
 ) -> Option<Payload> {
     let slot = seat.slot();
     let notes = &slot.notes;
@@ -46,15 +49,7 @@ pub(super) unsafe fn run(
         key,
         len: body.len(),
     };
-    let helper = || {
-        if shared.sleepers.someone_spins() {
-            Helper::Spins
-        } else if shared.sleepers.someone_is_awake() {
-            Helper::IsAwake
-        } else {
-            Helper::Sleeps
-        }
-    };
+    let helper = || helper(shared);
     let gap = || notes.since();
     let decision = if seat.is_on_the_board() {
         subject.decide(helper, gap, &notes.memory)
@@ -89,10 +84,27 @@ pub(super) unsafe fn run(
                 None => shape.in_large_claims(),
             };
             // SAFETY: the caller's promise.
-            unsafe { together(slot, shape, body, subject, bring_in) }
+            unsafe { together(slot, shape, body, subject, claim, bring_in) }
         }
-        // SAFETY: the caller's promise.
-        Decision::Probe => unsafe { probe(shared, slot, shapes.probed, body, subject, bring_in) },
+        Decision::Probe => {
+            let bring_in = || {
+                bring_in(None);
+            };
+            // SAFETY: the caller's promise.
+            unsafe { probe(shared, slot, shapes.probed, body, subject, bring_in) }
+        }
+    }
+}
+
+/// Whom a call would reach.
+#[inline]
+fn helper(shared: &Shared) -> Helper {
+    if shared.sleepers.someone_spins() {
+        Helper::Spins
+    } else if shared.sleepers.someone_is_awake() {
+        Helper::IsAwake
+    } else {
+        Helper::Sleeps
     }
 }
 
@@ -118,17 +130,19 @@ unsafe fn alone(
 /// # Safety
 ///
 /// As [`run`].
-unsafe fn together(
+unsafe fn together<'c>(
     slot: &Slot,
     shape: Shape,
     body: Body,
     subject: Subject,
-    bring_in: impl FnOnce() -> Reached,
+    claim: impl FnOnce() -> Option<Claimed<'c>>,
+    bring_in: impl FnOnce(Option<Claimed<'c>>) -> Reached,
 ) -> Option<Payload> {
     slot.notes.read_clock();
+    let claimed = claim();
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
-    let reached = bring_in();
+    let reached = bring_in(claimed);
     let before = slot.counts.loops_brought_in.get();
     let panic = work_and_close(slot, stay, first);
     let came = slot.counts.loops_brought_in.get() != before;
@@ -149,7 +163,7 @@ unsafe fn probe(
     shape: Shape,
     body: Body,
     subject: Subject,
-    bring_in: impl FnOnce() -> Reached,
+    bring_in: impl FnOnce(),
 ) -> Option<Payload> {
     // SAFETY: the caller's promise; it is closed below.
     let (mut stay, first) = unsafe { slot.open(body, shape, Begin::OneByOne) };
@@ -160,7 +174,7 @@ unsafe fn probe(
     let ran = slot.work_and_think(&mut stay, first, || {
         let ticks = slot.notes.since();
         let claims = shape.units.div_ceil(shape.least());
-        if subject.is_too_dear_to_probe(ticks, claims) {
+        if subject.is_too_dear_to_probe(ticks, claims, || helper(shared)) {
             estimate = Some(ticks.saturating_mul(claims as u64));
             bring_in();
         }
