@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod affinity;
 mod barrier;
 mod blocks;
 mod board;

@@ -9,6 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use super::idle::IdleSet;
 use super::Parker;
+use crate::affinity::current_processor;
 use crate::clock;
 use crate::segments::Segments;
 use crate::sync::atomic::{fence, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -50,6 +51,8 @@ pub(crate) enum Waited {
         parked: bool,
         /// When, by the [`clock`].
         at: u64,
+        /// On which processor, if the worker was parked and the system tells.
+        from: Option<usize>,
     },
 }
 
@@ -97,12 +100,16 @@ impl Reached {
     }
 }
 
+const UNKNOWN: usize = usize::MAX;
+
 /// One worker's place.
 struct Place {
     /// 0, or the call that the claimer of this place's bit owes it.
     call: AtomicU32,
     /// When it was made.
     called_at: AtomicU64,
+    /// On which processor a call was made to the worker while it was parked; [`UNKNOWN`].
+    called_from: AtomicUsize,
     parker: Parker,
 }
 
@@ -111,6 +118,7 @@ impl Default for Place {
         Place {
             call: AtomicU32::new(0),
             called_at: AtomicU64::new(0),
+            called_from: AtomicUsize::new(UNKNOWN),
             parker: Parker::new(),
         }
     }
@@ -198,6 +206,11 @@ impl Sleepers {
         let Some(worker) = self.parked.claim(self.workers()) else {
             return Reached::Nobody;
         };
+        let from = current_processor().unwrap_or(UNKNOWN);
+        // Relaxed: the call publishes it.
+        self.place(worker)
+            .called_from
+            .store(from, Ordering::Relaxed);
         let before = self.tell(worker, call.0.get());
         self.place(worker).parker.unpark();
         Reached::Parked {
@@ -279,10 +292,16 @@ impl Sleepers {
 
     /// What the worker makes of the call that it has taken.
     fn called_for(&self, me: usize, call: NonZeroU32, parked: bool) -> Waited {
+        let place = self.place(me);
+        let from = || match place.called_from.load(Ordering::Relaxed) {
+            UNKNOWN => None,
+            processor => Some(processor),
+        };
         Waited::Called {
             call: Call(call),
             parked,
-            at: self.place(me).called_at.load(Ordering::Relaxed),
+            at: place.called_at.load(Ordering::Relaxed),
+            from: parked.then(from).flatten(),
         }
     }
 

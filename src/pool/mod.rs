@@ -15,7 +15,6 @@
 //! | `processors` | how many there are for this process |
 //! | `affinity` | pinning |
 
-mod affinity;
 mod builder;
 mod chain;
 mod fork;

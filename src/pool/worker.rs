@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
-use super::affinity::pin_current_thread;
 use super::builder::Handler;
 use super::chain::{Calls, Place, Task};
 use super::shared::Shared;
 use super::watch::{self, Look};
 use super::window::Window;
+use crate::affinity::{current_processor, leave, pin_current_thread};
 use crate::parking::{Call, Waited};
 use crate::price::Start;
 use crate::slot::Slot;
@@ -112,7 +112,13 @@ impl Worker<'_> {
                     self.on_watch.set(taken || self.on_watch.get());
                     false
                 }
-                Waited::Called { call, parked, at } => {
+                Waited::Called {
+                    call,
+                    parked,
+                    at,
+                    from,
+                } => {
+                    self.step_aside(from);
                     let start = if parked {
                         window.called_after(idle_since.elapsed());
                         Start::Parked
@@ -132,6 +138,15 @@ impl Worker<'_> {
                     true
                 }
             };
+        }
+    }
+
+    /// Leaves the processor of whoever woke this worker: that thread works on, and one of the two would
+    /// have to wait, until the system finds out, for a few milliseconds. Most systems wake a thread
+    /// where it ran last, so this is seldom called for.
+    fn step_aside(&self, from: Option<usize>) {
+        if from.is_some() && from == current_processor() && !self.shared.config.pin {
+            from.into_iter().for_each(leave);
         }
     }
 

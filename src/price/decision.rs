@@ -206,7 +206,8 @@ impl Subject<'_> {
         let (call, start) = self.market.wake();
         memory.refused.add(work);
         let after = doubt_after(self.market.knows_waking());
-        if memory.refused.get() > after * (call + start) {
+        // To try costs the caller the call: as long as nobody comes it goes on by itself.
+        if memory.refused.get() > after * call {
             memory.refused.set(0);
             self.market.doubt_waking();
         }

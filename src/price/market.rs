@@ -178,7 +178,6 @@ impl Market {
     /// The same for a worker that sleeps.
     pub(crate) fn doubt_waking(&self) {
         self.start_parked.doubt();
-        self.call_parked.doubt();
     }
 
     /// What calling a parked worker costs its caller, and what passes until that worker starts.
