@@ -50,6 +50,10 @@ pub(crate) struct Memory {
     /// What its loops would have saved with a worker that spins, since one was woken last. When it
     /// exceeds the price of waking one, one is woken.
     rent: Count,
+    /// What those took that help had made worse, since that was tried again,
+    without: Count,
+    /// and how often it was as before.
+    as_before: Count,
     /// What those took for which nobody was woken, since the price of that was doubted last.
     refused: Count,
     /// How many of its loops were worth a thought.
@@ -71,8 +75,12 @@ pub(crate) struct Subject<'a> {
 /// Every so many thoughts the other way is tried: a prime, so that it is not always the same one of
 /// a few loops that take turns.
 const TRY_AGAIN: u32 = 127;
+/// The same where help was no help: a worker may spin for the sake of the tries alone.
+const TRY_HELP_AGAIN: u32 = 509;
+/// So many times in a row: the first time memory has to move over.
+const TIMES: u32 = 2;
 /// However much there is to be gained.
-const AT_MOST: u32 = 7;
+const AT_MOST: u32 = 67;
 /// A loop that costs more than this part of the price is not far below it.
 const DOUBTFUL_PRICE: u64 = 16;
 /// When such loops have taken so many times the price, it is doubted: with help they would have taken
@@ -80,6 +88,11 @@ const DOUBTFUL_PRICE: u64 = 16;
 const DOUBT_AFTER: u64 = 16;
 /// The same as long as the price rests on a few samples.
 const DOUBT_EARLY_AFTER: u64 = 2;
+/// Help that made loops worse is tried again when they have taken so many times what it costs to wake
+/// somebody,
+const AS_BEFORE: u64 = 16;
+/// and when it was as before, twice as many the next time, up to this power of two.
+const DOUBLED: u64 = 4;
 /// A worker that sleeps is woken for a loop where that saves more than this part of it: it may be
 /// late, and it takes a processor.
 const WORTH_WAKING: u64 = 8;
@@ -102,7 +115,7 @@ fn try_again_every(work: u64, helped: u64, market: &Market) -> u32 {
     }
     let clear = helped / 4 * 3 > work;
     let gain = work as f32 / (4 * market.start_spinning()).max(1) as f32;
-    let every = (TRY_AGAIN as f32 / gain.max(1.0)) as u32;
+    let every = (TRY_HELP_AGAIN as f32 / gain.max(1.0)) as u32;
     every.max(AT_MOST) * if clear { IF_CLEAR } else { 1 }
 }
 
@@ -139,7 +152,7 @@ impl Subject<'_> {
                 expected: None,
                 more_follow: false,
             },
-            Known::Doubtful => Decision::Probe,
+            Known::Doubtful { .. } => Decision::Probe,
             Known::Cost { each, gaps } => {
                 let expected = (each * self.len as f32) as u64;
                 let worth = worth_a_thought(self.market);
@@ -191,19 +204,29 @@ impl Subject<'_> {
             }
         };
         let every = try_again_every(work, helped, self.market);
-        let other_way = memory.thoughts.get() as u32 % every == 0;
+        let other_way = memory.thoughts.get() as u32 % every >= every - TIMES;
         if helper != Helper::Sleeps {
+            if helped < work {
+                memory.as_before.set(0);
+            }
             let find_out = helper == Helper::Spins && !self.market.knows_spinning();
             return ((helped < work) != other_way || find_out).then_some(bring_in);
         }
         if with_a_sleeper(work, self.market) < work - work / WORTH_WAKING {
             return (!other_way).then_some(bring_in);
         }
-        if other_way {
-            // An experience that was bad is made again.
-            self.costs.forget_helped(self.key);
-        }
         let (call, start) = self.market.wake();
+        if helped >= work {
+            memory.without.add(work);
+            let as_before = memory.as_before.get();
+            if memory.without.get() >> as_before > AS_BEFORE * (call + start) {
+                // An experience that was bad is made again, which costs a call and a start, and a few
+                // loops that take longer.
+                memory.without.set(0);
+                memory.as_before.set((as_before + 1).min(DOUBLED));
+                self.costs.forget_helped(self.key);
+            }
+        }
         memory.refused.add(work);
         let after = doubt_after(self.market.knows_waking());
         // To try costs the caller the call: as long as nobody comes it goes on by itself.
@@ -255,30 +278,51 @@ impl Subject<'_> {
             && (helper() != Helper::Sleeps || with_a_sleeper(work / 2, self.market) < work / 2)
     }
 
-    /// After a call on the caller alone that was expected to take `expected` ticks: `since` is an
-    /// upper bound of what it took. Far above, the body may have turned dear; below, it is cheaper
-    /// than was known. `gap`: how long the pause was, if it was looked at.
+    /// After a call on the caller alone that was expected to take `expected` ticks, with or without
+    /// pauses before. It took `since`, if the clock was read at its start as well, and the pause was
+    /// `gap`; else that is an upper bound. Far above, the body may have turned dear.
     #[inline]
-    pub(crate) fn after_alone(self, expected: u64, since: u64, gap: Option<u64>) {
-        let suspicious = 2 * expected + worth_a_thought(self.market);
-        let gaps = gap.is_some_and(|gap| gap > suspicious);
+    pub(crate) fn after_alone(self, expected: u64, gaps: bool, since: u64, gap: Option<u64>) {
+        let suspicious = self.suspicious(expected);
         if since > suspicious {
-            self.costs.doubt(self.key);
-        } else if since < expected - expected / 8 || gaps != gap.is_some() {
+            return self.costs.doubt(self.key);
+        }
+        let gaps_now = match gap {
+            Some(gap) => gap > suspicious,
+            None => gaps,
+        };
+        // The lowest counts: the first one after a call with help waits for memory that the worker has.
+        if since < expected - expected / 8 || gaps_now != gaps {
             let each = self.each(since.min(expected));
-            self.costs.set_alone(self.key, each, gaps);
+            self.costs.set_alone(self.key, each, gaps_now);
         }
     }
 
     /// After a call that was probed and took `ticks` on the caller alone, or would have. It may have
-    /// been in doubt for a pause alone.
+    /// been in doubt for a pause alone, or because the caller had lost its processor for a while.
     pub(crate) fn after_probe(self, ticks: u64) {
-        self.costs.set_alone(self.key, self.each(ticks), true);
+        let each = self.each(ticks);
+        let known = match self.costs.alone(self.key) {
+            Known::Doubtful { each } if each > 0.0 => each,
+            _ => 0.0,
+        };
+        let expected = (known * self.len as f32) as u64;
+        if ticks > self.suspicious(expected) {
+            self.costs.forget_helped(self.key);
+            self.costs.set_alone(self.key, each, true);
+        } else {
+            self.costs.set_alone(self.key, each.min(known), true);
+        }
     }
 
-    /// After a call that was open to a worker, and which took `ticks`. `awake`: nobody had to be woken
-    /// for it. `came`: somebody took part.
-    pub(crate) fn after_help(self, ticks: u64, awake: bool, came: bool) {
+    /// What takes so long is not what was expected.
+    fn suspicious(self, expected: u64) -> u64 {
+        2 * expected + worth_a_thought(self.market)
+    }
+
+    /// After a call that was open to a worker, and which took `ticks`. `spun`: one that spun was called;
+    /// else nobody was, or one that slept. `came`: somebody took part.
+    pub(crate) fn after_help(self, ticks: u64, spun: bool, came: bool) {
         let alone = match self.costs.alone(self.key) {
             Known::Nothing => return self.costs.doubt(self.key),
             Known::Cost { each, gaps } => {
@@ -287,12 +331,12 @@ impl Subject<'_> {
                     // The caller did it all: it takes no longer than that.
                     return self.costs.set_alone(self.key, self.each(ticks), gaps);
                 }
-                if !awake {
+                if !spun {
                     return;
                 }
                 expected
             }
-            Known::Doubtful => return,
+            Known::Doubtful { .. } => return,
         };
         if !came && alone > 4 * worth_a_thought(self.market) {
             // There was time enough: whoever was awake had something else to do, and that says
@@ -306,10 +350,11 @@ impl Subject<'_> {
         if cost < old / 2.0 {
             // The body has turned cheap.
             self.costs.doubt(self.key);
+            self.costs.forget_helped(self.key);
         } else {
-            // A sample counts for a quarter, and no more than double: a thread may lose its processor
-            // for a while.
-            let cost = old + (cost.min(2.0 * old) - old) / 4.0;
+            // A sample counts for an eighth, because the first few wait for memory to move over, and for
+            // no more than double, because a thread may lose its processor for a while.
+            let cost = old + (cost.min(2.0 * old) - old) / 8.0;
             self.costs.set_helped(self.key, cost);
         }
     }
@@ -373,7 +418,7 @@ mod tests {
         let table = Table::new();
         match known {
             Known::Nothing => {}
-            Known::Doubtful => table.doubt(key()),
+            Known::Doubtful { .. } => table.doubt(key()),
             Known::Cost { each, gaps } => table.set_alone(key(), each, gaps),
         }
         subject(&table, market).decide(|| helper, || 0, &Memory::default())
@@ -387,7 +432,7 @@ mod tests {
         for helper in [Helper::Spins, Helper::Sleeps] {
             let unknown = decide_once(Known::Nothing, &market, helper);
             assert!(brings_in(unknown));
-            let doubtful = decide_once(Known::Doubtful, &market, helper);
+            let doubtful = decide_once(Known::Doubtful { each: 0.0 }, &market, helper);
             assert_eq!(doubtful, Decision::Probe);
         }
     }
@@ -427,12 +472,12 @@ mod tests {
         let (market, table) = (market(1000, 20_000, 4000), Table::new());
         let known = |since| {
             table.set_alone(key(), 1.0, false);
-            subject(&table, &market).after_alone(100, since, None);
+            subject(&table, &market).after_alone(100, false, since, None);
             table.alone(key())
         };
         assert_eq!(known(100), cost_of_100(100.0));
         assert_eq!(known(2000), cost_of_100(100.0));
-        assert_eq!(known(100_000), Known::Doubtful);
+        assert!(matches!(known(100_000), Known::Doubtful { .. }));
         assert_eq!(known(50), cost_of_100(50.0));
     }
 
@@ -466,18 +511,18 @@ mod tests {
         let subject = subject(&table, &market);
         let gaps = || matches!(table.alone(key()), Known::Cost { gaps: true, .. });
         table.set_alone(key(), 1.0, false);
-        subject.after_alone(100, 50_000, None);
-        assert_eq!(table.alone(key()), Known::Doubtful);
+        subject.after_alone(100, false, 50_000, None);
+        assert!(matches!(table.alone(key()), Known::Doubtful { .. }));
         subject.after_probe(100);
         assert!(gaps());
-        subject.after_alone(100, 100, Some(50_000));
+        subject.after_alone(100, true, 100, Some(50_000));
         assert!(gaps());
-        subject.after_alone(100, 100, Some(10));
+        subject.after_alone(100, true, 100, Some(10));
         assert!(!gaps() && table.alone(key()) == cost_of_100(100.0));
         // A body that turns dear is noticed with pauses, too.
         table.set_alone(key(), 1.0, true);
-        subject.after_alone(100, 100_000, Some(50_000));
-        assert_eq!(table.alone(key()), Known::Doubtful);
+        subject.after_alone(100, true, 100_000, Some(50_000));
+        assert!(matches!(table.alone(key()), Known::Doubtful { .. }));
     }
 
     /// A loop that takes longer with a worker than alone stays alone though the price says otherwise,
@@ -486,13 +531,18 @@ mod tests {
     #[test]
     fn experience_counts_more_than_the_price() {
         let market = market(1000, 20_000, 4000);
-        let (most, all) = (TRY_AGAIN / AT_MOST, TRY_AGAIN);
-        for (helped, brought_in) in [(210.0, 1..=most), (190.0, all - 1..=all - 1)] {
+        let most = TIMES * (TRY_HELP_AGAIN / AT_MOST);
+        let all_but = TRY_AGAIN - TIMES;
+        let turns = [
+            (210.0, TRY_HELP_AGAIN, TIMES..=most),
+            (190.0, TRY_AGAIN, all_but..=all_but),
+        ];
+        for (helped, thoughts, brought_in) in turns {
             let (table, memory) = (Table::new(), &Memory::default());
             table.set_alone(key(), 200.0, false);
             table.set_helped(key(), helped);
             let decide = || subject(&table, &market).decide(|| Helper::Spins, || 0, memory);
-            let decisions = std::iter::repeat_with(decide).take(TRY_AGAIN as usize);
+            let decisions = std::iter::repeat_with(decide).take(thoughts as usize);
             let times = decisions.filter(|&decision| brings_in(decision));
             let times = times.count() as u32;
             assert!(brought_in.contains(&times), "{helped}: {times}");

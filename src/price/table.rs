@@ -42,7 +42,10 @@ pub(crate) enum Known {
     /// Nothing.
     Nothing,
     /// It is to be probed.
-    Doubtful,
+    Doubtful {
+        /// The ticks it cost an index until then; 0: nothing was known.
+        each: f32,
+    },
     /// It costs this many ticks an index.
     Cost {
         each: f32,
@@ -78,7 +81,9 @@ impl Table {
     pub(crate) fn alone(&self, key: Key) -> Known {
         match read(&self.entries[key.entry()].alone, key) {
             None => Known::Nothing,
-            Some(word) if word & DOUBTFUL != 0 => Known::Doubtful,
+            Some(word) if word & DOUBTFUL != 0 => Known::Doubtful {
+                each: f32::from_bits(word as u32 & !GAPS),
+            },
             Some(word) => Known::Cost {
                 each: f32::from_bits(word as u32 & !GAPS),
                 gaps: word as u32 & GAPS != 0,
@@ -92,11 +97,11 @@ impl Table {
         Some(f32::from_bits(word as u32))
     }
 
-    /// Puts the loop in doubt; what it costs with help is forgotten.
+    /// Puts the loop in doubt.
     pub(crate) fn doubt(&self, key: Key) {
         let alone = &self.entries[key.entry()].alone;
-        alone.store(key.tag() | DOUBTFUL, Ordering::Relaxed);
-        self.forget_helped(key);
+        let word = read(alone, key).unwrap_or(key.tag());
+        alone.store(word | DOUBTFUL, Ordering::Relaxed);
     }
 
     /// Forgets what it costs with help.
@@ -155,10 +160,14 @@ mod tests {
         assert!(kept > ENTRIES / 2, "{kept}");
         let key = keys[4999];
         table.doubt(key);
-        assert_eq!(
-            (table.alone(key), table.helped(key)),
-            (Known::Doubtful, None)
-        );
+        let doubtful = |each| Known::Doubtful { each };
+        assert_eq!(table.alone(key), doubtful(4999.0));
+        assert_eq!(table.helped(key), Some(9998.0));
+        table.forget_helped(key);
+        assert_eq!(table.helped(key), None);
+        let new = Key::new(7000, here, 100);
+        table.doubt(new);
+        assert_eq!(table.alone(new), doubtful(0.0));
         // Lengths of one power of two are one loop, others are not.
         assert_eq!(Key::new(1, here, 64), Key::new(1, here, 127));
         assert_ne!(Key::new(1, here, 64), Key::new(1, here, 128));

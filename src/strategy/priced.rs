@@ -1,5 +1,7 @@
 //! `priced`: whether anybody is brought in, by what the loop costs and what a worker costs.
 
+use std::cell::Cell;
+
 use super::work_and_close;
 use crate::barrier;
 use crate::parking::{Claimed, Reached};
@@ -49,8 +51,13 @@ pub(super) unsafe fn run<'c>(
         key,
         len: body.len(),
     };
-    let helper = || helper(shared);
-    let gap = || notes.since();
+    // The pause before the loop, once the clock has been read at its start.
+    let pause = Cell::new(None);
+    let helper = || {
+        pause.set(Some(notes.read_clock()));
+        helper(shared)
+    };
+    let gap = || pause.get().unwrap_or(0);
     let decision = if seat.is_on_the_board() {
         subject.decide(helper, gap, &notes.memory)
     } else {
@@ -67,10 +74,10 @@ pub(super) unsafe fn run<'c>(
             } else {
                 shapes.carefully
             };
-            let gap = gaps.then(|| notes.read_clock());
+            let gap = pause.get().or_else(|| gaps.then(|| notes.read_clock()));
             // SAFETY: the caller's promise.
             let panic = unsafe { alone(shared, slot, shapes.alone, body, begin) };
-            subject.after_alone(expected, notes.read_clock(), gap);
+            subject.after_alone(expected, gaps, notes.read_clock(), gap);
             panic
         }
         Decision::BringIn {
@@ -83,6 +90,9 @@ pub(super) unsafe fn run<'c>(
                 Some(expected) => shape.in_claims_of(subject.worth_a_claim(expected, shape.units)),
                 None => shape.in_large_claims(),
             };
+            if pause.get().is_none() {
+                notes.read_clock();
+            }
             // SAFETY: the caller's promise.
             unsafe { together(slot, shape, body, subject, claim, bring_in) }
         }
@@ -127,6 +137,8 @@ unsafe fn alone(
     unsafe { slot.run_solo(body, shape, begin, opened) }
 }
 
+/// With the clock read at the start.
+///
 /// # Safety
 ///
 /// As [`run`].
@@ -138,7 +150,6 @@ unsafe fn together<'c>(
     claim: impl FnOnce() -> Option<Claimed<'c>>,
     bring_in: impl FnOnce(Option<Claimed<'c>>) -> Reached,
 ) -> Option<Payload> {
-    slot.notes.read_clock();
     let claimed = claim();
     // SAFETY: the caller's promise; `work_and_close` closes it.
     let (stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
@@ -146,11 +157,7 @@ unsafe fn together<'c>(
     let before = slot.counts.loops_brought_in.get();
     let panic = work_and_close(slot, stay, first);
     let came = slot.counts.loops_brought_in.get() != before;
-    subject.after_help(
-        slot.notes.read_clock(),
-        !matches!(reached, Reached::Parked { .. }),
-        came,
-    );
+    subject.after_help(slot.notes.read_clock(), reached == Reached::Spinning, came);
     panic
 }
 
