@@ -211,9 +211,9 @@ impl Slot {
             unsafe { *cell = Some(body) }
         });
         self.sheet.stopped.store(false, Ordering::Relaxed);
-        self.bringing.invitations.store(1, Ordering::Relaxed);
-        if let Claims::InLine { .. } = shape.claims {
-            self.lanes.open_ids(epoch, shape.lanes);
+        match shape.claims {
+            Claims::InLine { .. } => self.lanes.open_ids(epoch, shape.lanes),
+            Claims::InRuns { .. } => self.bringing.invitations.store(1, Ordering::Relaxed),
         }
         // Release: partner is the Acquire in `look`; whoever reads this sees the door of the loop
         // before.

@@ -66,11 +66,12 @@ impl Solo {
     }
 }
 
-/// How many of the `left` unclaimed units one claim takes.
+/// How many of the `left` unclaimed of `units` units one claim takes. Halves are no smaller than an eighth
+/// of the loop, as long as that leaves one unit: else a loop of many would take many claims.
 #[inline(always)]
-fn grain(left: usize, by_halves: bool) -> usize {
+fn grain(left: usize, units: usize, by_halves: bool) -> usize {
     if by_halves {
-        (left / 2).max(1)
+        (left / 2).max((units / 8).min(left - 1)).max(1)
     } else {
         1
     }
@@ -136,7 +137,7 @@ impl Slot {
             if end == units {
                 return None;
             }
-            claim = end..end + grain(units - end, by_halves);
+            claim = end..end + grain(units - end, units, by_halves);
             if !self.claim_alone(epoch, solo, &claim, units) {
                 return Some(claim.clone());
             }
@@ -161,7 +162,7 @@ impl Slot {
         let end = if self.is_stopped() {
             units
         } else {
-            from + grain(units - from, stay.by_halves)
+            from + grain(units - from, units, stay.by_halves)
         };
         let next = from..end;
         if !self.claim_alone(stay.epoch, stay.seen, &next, units) {
