@@ -14,63 +14,20 @@ mod cpp;
 mod forkunion;
 mod orx;
 mod paralight;
+mod pool;
 mod rayon;
 mod serial;
 mod std_scope;
 
-use std::fmt;
 use std::ops::Range;
 
+pub use self::pool::Pool;
 pub use self::serial::PlainLoop;
 use crate::turn::{Figure, Turn};
 use crate::workloads;
-
-/// A contender's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pool {
-    Serial,
-    CongaPerThread,
-    CongaChained,
-    CongaAdaptive,
-    RayonOutside,
-    RayonInstall,
-    Chili,
-    Forkunion,
-    Paralight,
-    Orx,
-    StdScope,
-    OmpStatic,
-    OmpDynamic,
-    OmpStaticPassive,
-    OmpDynamicPassive,
-    TbbStatic,
-    TbbAuto,
-}
-
 use Pool::*;
 
 impl Pool {
-    /// In the order of the table's columns.
-    const NAMES: [(Pool, &'static str); 17] = [
-        (Serial, "serial"),
-        (CongaPerThread, "conga_per_thread"),
-        (CongaChained, "conga_chained"),
-        (CongaAdaptive, "conga_adaptive"),
-        (RayonOutside, "rayon_outside"),
-        (RayonInstall, "rayon_install"),
-        (Chili, "chili"),
-        (Forkunion, "forkunion"),
-        (Paralight, "paralight"),
-        (Orx, "orx"),
-        (StdScope, "std_scope"),
-        (OmpStatic, "omp_static"),
-        (OmpDynamic, "omp_dynamic"),
-        (OmpStaticPassive, "omp_static_passive"),
-        (OmpDynamicPassive, "omp_dynamic_passive"),
-        (TbbStatic, "tbb_static"),
-        (TbbAuto, "tbb_auto"),
-    ];
-
     /// Those that this program was built with.
     pub fn available() -> Vec<Pool> {
         let all = Self::NAMES.iter().map(|&(pool, _)| pool);
@@ -78,21 +35,10 @@ impl Pool {
             .collect()
     }
 
-    pub fn name(self) -> &'static str {
-        Self::NAMES
-            .iter()
-            .find(|&&(pool, _)| pool == self)
-            .map_or("?", |&(_, name)| name)
-    }
-
     pub fn from_name(name: &str) -> Option<Pool> {
         Self::available()
             .into_iter()
             .find(|pool| pool.name() == name)
-    }
-
-    pub fn is_conga(self) -> bool {
-        matches!(self, CongaPerThread | CongaChained | CongaAdaptive)
     }
 
     fn is_cpp(self) -> bool {
@@ -139,12 +85,6 @@ impl Pool {
             #[cfg(not(feature = "cpp"))]
             _ => unreachable!("{self} is not available without the feature `cpp`"),
         }
-    }
-}
-
-impl fmt::Display for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
