@@ -14,7 +14,7 @@
 //! |---|---|
 //! | per thread | the caller wakes everybody before its first block |
 //! | chain | each lane wakes one before its first block |
-//! | fan of two | each lane wakes two before its first block |
+//! | fan of two | the caller wakes one before its first block, each other lane two |
 //! | broadcast | the caller wakes everybody with one call, which the system works off one by one |
 //!
 //! A lane wakes nobody once all blocks are claimed. What comes out is when the last lane started and
@@ -76,6 +76,7 @@ fn simulate(way: Way, lanes: usize, work: u64, prices: Prices) -> Outcome {
                 Way::PerThread | Way::Broadcast if lane == 0 => not_called,
                 Way::PerThread | Way::Broadcast => 0,
                 Way::Chain => not_called.min(1),
+                Way::FanOfTwo if lane == 0 => not_called.min(1),
                 Way::FanOfTwo => not_called.min(2),
             };
             not_called -= calls;

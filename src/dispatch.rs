@@ -15,7 +15,12 @@
 /// [`parallel_for`](crate::ThreadPool::parallel_for) or whatever stands for it) and its length to
 /// the next power of two, and measures its own prices. A loop that it has not seen yet is taken for
 /// expensive. One that stays open although it was taken for light is entered by a worker after one
-/// to two milliseconds, three to six where loops are rare, and that worker brings in the next.
+/// to two milliseconds, six to twelve where loops are rare, and that worker brings in the next.
+///
+/// What to expect, with a worker that spins: loops below 2 µs or so run alone under `Adaptive` and
+/// `Chained`, at any number of threads, for some 70 ns more than the plain loop; `PerThread` grows with
+/// every thread. Above, `Adaptive` is the fastest of the three, most of all where blocks are uneven,
+/// because only it cuts finer than four blocks a lane, and where threads outnumber processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Dispatch {
@@ -27,9 +32,10 @@ pub enum Dispatch {
     /// Ceres Solver's way, and the one for bodies that wait for each other. (The successor of a loop
     /// that is known to be light is left out, as long as the loop does not stay open.)
     Chained,
-    /// The chain without the queue: a lane that starts calls the next worker directly. Each lane
-    /// looks after a run of blocks first, the same one in loop after loop, and takes several at a
-    /// time. Nobody is woken for whom there is no processor, unless the loop stays open for long.
+    /// The chain without the queue: a lane that starts calls the next worker directly, or the next two
+    /// where the loop is known to be large. Each lane looks after a run of blocks first, the same one in
+    /// loop after loop, and takes several at a time. Nobody is woken for whom there is no processor,
+    /// unless the loop stays open for long.
     #[default]
     Adaptive,
 }

@@ -23,6 +23,8 @@ pub(crate) struct Config {
     pub(crate) dispatch: Dispatch,
     pub(crate) spin: Duration,
     pub(crate) pin: bool,
+    /// With how many processors to reckon, other than there are: a test of what larger machines do.
+    pub(crate) processors: Option<usize>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) name: Option<Namer>,
     pub(crate) on_start: Option<Handler>,
@@ -53,6 +55,7 @@ impl ThreadPoolBuilder {
                 dispatch: Dispatch::default(),
                 spin: tuning::IDLE_SPIN,
                 pin: false,
+                processors: None,
                 stack_size: None,
                 name: None,
                 on_start: None,
@@ -78,9 +81,12 @@ impl ThreadPoolBuilder {
 
     /// How long a worker that did something useful waits for more before it sleeps: 0 to 200 µs,
     /// default 100 µs. It never spins where that would take a processor from a thread that works, nor
-    /// when the last calls came later than this. A longer spin helps loops of 5 to 30 µs that are
-    /// further apart and costs CPU time in the gaps; zero makes those loops run on their callers
-    /// alone.
+    /// when the last calls came later than this.
+    ///
+    /// It decides what loops of 2 to 200 µs get, which are worth a worker that spins but hardly one that
+    /// must be woken: back to back, or with up to this time between them, they have help, at the price
+    /// of CPU time in the gaps. Zero makes them run on their callers alone. Shorter loops never have
+    /// help, longer ones have it at any setting, some 10 to 60 µs later where somebody must be woken.
     pub fn spin(mut self, spin: Duration) -> Self {
         self.config.spin = spin;
         self
@@ -91,6 +97,11 @@ impl ThreadPoolBuilder {
     pub fn pin(mut self, pin: bool) -> Self {
         self.config.pin = pin;
         self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn reckon_with(&mut self, processors: usize) {
+        self.config.processors = Some(processors);
     }
 
     /// The stack size of the workers in bytes. Default: the standard library's.

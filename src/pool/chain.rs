@@ -57,25 +57,29 @@ impl Calls {
 }
 
 impl Shared {
-    /// A worker that has claimed its first units brings in the next one, if one more may come and
-    /// something is left for it. A loop with one line passes on through the queue, as it began.
+    /// A worker that has claimed its first units brings in the next one, or two, if so many more may
+    /// come and something is left for them. A loop with one line passes on through the queue, as it
+    /// began.
     pub(crate) fn pass_on(&self, place: &Place, stay: &Stay, counts: &Counts) {
-        if let Some(urgency) = place.slot(self).wants_more(stay) {
+        for _ in 0..stay.successors() {
+            let Some(urgency) = place.slot(self).wants_more(stay) else {
+                return;
+            };
             if stay.is_in_line() {
                 self.post(place, 1, Urgency::Progress, counts);
             } else if urgency == Urgency::Speed && self.sleepers.others_sleep_on() {
                 self.keep_watch(counts);
-            } else {
+            } else if stay.successors() == 1 {
                 self.invite(place, urgency, counts, None);
+            } else {
+                // Those on the way are of this loop: there are two for each lane that has started.
+                self.invite_another(place, urgency, counts);
             }
         }
     }
 
     /// Calls one idle worker to the slot: one that spins; or wakes one, unless one is on its way there,
-    /// who was called for an earlier loop or by another lane: it will look at this loop as well. If nobody can be called,
-    /// the slot is marked, so that the next worker that becomes idle comes; and if that is for want
-    /// of a processor, the watch is kept, because the threads that are awake may wait for those that
-    /// were not called.
+    /// who was called for an earlier loop or by another lane: it will look at this loop as well.
     ///
     /// `claimed` is a worker that was claimed for this. Returns whom the call reached.
     pub(crate) fn invite(
@@ -88,19 +92,30 @@ impl Shared {
         let &Place::Board(index) = place else {
             return self.post(place, 1, Urgency::Progress, counts);
         };
-        let slot = place.slot(self);
         if let Some(claimed) = claimed.or_else(|| self.sleepers.claim_spinning()) {
             claimed.call(Calls::to_slot(index));
             // It is here before anybody would have counted it.
             counts.wake_ups.add(1);
             return Reached::Spinning;
         }
-        // The fence in there is also the partner of the one that a worker puts after it has
-        // announced that it is idle.
-        if slot.someone_comes() {
+        if place.slot(self).someone_comes() {
             return Reached::Nobody;
         }
-        let call = || self.call(Calls::to_slot(index), urgency);
+        self.invite_another(place, urgency, counts)
+    }
+
+    /// Calls one idle worker to the slot. If nobody can be called, the slot is marked, so that the next
+    /// worker that becomes idle comes; and if that is for want of a processor, the watch is kept,
+    /// because the threads that are awake may wait for those that were not called.
+    fn invite_another(&self, place: &Place, urgency: Urgency, counts: &Counts) -> Reached {
+        let &Place::Board(index) = place else {
+            return self.post(place, 1, Urgency::Progress, counts);
+        };
+        let call = || {
+            // Partner: the fence that a worker puts after it has announced that it is idle.
+            fence(Ordering::SeqCst);
+            self.call(Calls::to_slot(index), urgency)
+        };
         let mut reached = call();
         if !reached.somebody() {
             self.board.mark(index);
@@ -114,7 +129,7 @@ impl Shared {
             }
             Reached::Spinning => {}
             Reached::Parked { took } => {
-                slot.called();
+                place.slot(self).called();
                 self.market.woke(took);
             }
         }
@@ -186,6 +201,82 @@ impl Shared {
             fence(Ordering::SeqCst);
             if self.sleepers.call_one(Calls::WATCH).somebody() {
                 counts.watch_calls.add(1);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::ops::Range;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread::yield_now;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::blocks::Blocks;
+    use crate::pool::{Seat, ThreadPoolBuilder};
+    use crate::slot::body::{Body, Flow};
+    use crate::slot::shape::Shape;
+    use crate::slot::Begin;
+
+    /// Yields until `condition` holds. A hang fails here.
+    fn wait_until(condition: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !condition() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it hangs");
+            yield_now();
+        }
+    }
+
+    /// Whom the caller and each worker woke in a loop whose bodies, one for each lane, wait for each
+    /// other, on a pool that takes the machine for large.
+    fn wake_ups(lanes: usize, fan: bool) -> (u64, Vec<u64>) {
+        let mut builder = ThreadPoolBuilder::new().num_threads(lanes);
+        builder.reckon_with(lanes);
+        let pool = builder.build().expect("a pool");
+        let shared = pool.shared();
+        assert_eq!(shared.workers(), lanes - 1);
+        wait_until(|| !shared.sleepers.someone_is_awake());
+        let arrived = AtomicUsize::new(0);
+        let meet = |_: usize, blocks: Range<usize>| {
+            arrived.fetch_add(blocks.len(), Ordering::Relaxed);
+            wait_until(|| arrived.load(Ordering::Relaxed) == lanes);
+            Flow::GoOn
+        };
+        let seat = Seat::take(shared);
+        let slot = seat.slot();
+        let body = Body::new(&meet, 0, Blocks::new(lanes, lanes));
+        let shape = Shape::in_runs(lanes, lanes, lanes - 1).in_a_fan(fan);
+        // SAFETY: this thread holds the slot, in which no loop is open; the loop is closed below, before
+        // what the body borrows goes.
+        let (mut stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
+        shared.invite(seat.place(), Urgency::Speed, &slot.counts, None);
+        let ran = slot.work(&mut stay, first);
+        let panic = slot.close(stay, ran.units);
+        assert!(panic.is_none(), "the lanes did not meet");
+        let of_worker = |w| shared.worker_counts.get(w).map_or(0, |c| c.wake_ups.get());
+        let by_workers = (0..lanes - 1).map(of_worker).collect();
+        (slot.counts.wake_ups.get(), by_workers)
+    }
+
+    /// The trees of the model in `benches/ramp.rs`: in a chain each lane wakes one, in a fan the caller
+    /// wakes one and each other lane two, until all are there. Catches a lane that wakes nobody, or
+    /// everybody, and one that is woken twice.
+    #[test]
+    fn lanes_start_as_modelled() {
+        for lanes in [2, 3, 4, 9, 16] {
+            for (fan, most) in [(false, 1), (true, 2)] {
+                let (by_caller, by_workers) = wake_ups(lanes, fan);
+                let what = format!("{lanes} lanes, fan {fan}: {by_caller} and {by_workers:?}");
+                assert_eq!(by_caller, 1, "{what}");
+                assert!(by_workers.iter().all(|&n| n <= most), "{what}");
+                let all = by_caller + by_workers.iter().sum::<u64>();
+                assert_eq!(all, lanes as u64 - 1, "{what}");
+                // Half of the lanes wake the others, and one may be left with one.
+                let wake = by_workers.iter().filter(|&&n| n > 0).count() as u64;
+                let fewest = (lanes as u64 - 2).div_ceil(most);
+                assert!(wake >= fewest, "{what}");
             }
         }
     }

@@ -6,14 +6,13 @@
 //! | `global` | the pool that the program shares |
 //! | `shared` | what the handle and the workers have in common: board, sleepers, queue, threads |
 //! | `worker` | the life of a worker |
-//! | `chain` | how a loop brings in one worker, and each of them the next |
+//! | `chain` | how a loop brings in one worker, and each of them the next, or the next two |
 //! | `seat` | a caller's hold on a slot, kept from loop to loop |
 //! | `watch` | one idle worker looks now and then whether a loop that called nobody got stuck |
 //! | `window` | whether it pays for an idle worker to spin |
 //! | `fork` | telling a forked child from its parent |
 //! | `thread` | a worker's thread, of the standard library or of the system |
 //! | `processors` | how many there are for this process |
-//! | `affinity` | pinning |
 
 mod builder;
 mod chain;
@@ -92,7 +91,7 @@ impl ThreadPool {
 
     /// The pool that the whole program shares, made when it is first asked for: `CONGA_NUM_THREADS`
     /// lanes, or as many as there are processors; its workers spin for `CONGA_SPIN_US` microseconds
-    /// (0 to 200) before they sleep. A value that makes no sense is reported once on standard error
+    /// (0 to 200, default 100) before they sleep, see [`ThreadPoolBuilder::spin`]. A value that makes no sense is reported once on standard error
     /// and ignored. Its workers are never joined, and nothing is destroyed when the program ends.
     pub fn global() -> &'static ThreadPool {
         global::global()

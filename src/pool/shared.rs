@@ -60,7 +60,7 @@ struct Crew {
 impl Shared {
     pub(crate) fn new(config: Arc<Config>) -> Arc<Self> {
         static IDS: AtomicU64 = AtomicU64::new(1);
-        let processors = processors();
+        let processors = config.processors.unwrap_or_else(processors);
         barrier::prepare();
         Arc::new_cyclic(|me| Shared {
             id: IDS.fetch_add(1, Std::Relaxed),

@@ -8,8 +8,7 @@
 //! make it dearer, by as much as they like. Once a loop has been run with a helper, what it took is
 //! compared with what it takes alone. Now and then the other way is tried again.
 
-use super::{Key, Known, Market, Table};
-use crate::count::Count;
+use super::{Key, Known, Market, Memory, Table};
 
 /// Whether a worker could come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,24 +41,6 @@ pub(crate) enum Decision {
         /// the end says nothing without one at the start.
         gaps: bool,
     },
-}
-
-/// What one caller remembers from loop to loop; it alone writes it.
-#[derive(Debug, Default)]
-pub(crate) struct Memory {
-    /// What its loops would have saved with a worker that spins, since one was woken last. When it
-    /// exceeds the price of waking one, one is woken.
-    rent: Count,
-    /// What those took that help had made worse, since that was tried again,
-    without: Count,
-    /// and how often it was as before.
-    as_before: Count,
-    /// What those took for which nobody was woken, since the price of that was doubted last.
-    refused: Count,
-    /// How many of its loops were worth a thought.
-    thoughts: Count,
-    /// What those took that were not, though not by far, since the price was doubted last.
-    below: Count,
 }
 
 /// The loop that is decided about, and what is known.
@@ -171,10 +152,9 @@ impl Subject<'_> {
 
     /// A loop that is not far below the price: now and then the price is doubted.
     fn doubt_price(self, expected: u64, memory: &Memory) {
-        memory.below.add(expected);
         let after = doubt_after(self.market.knows_spinning());
-        if memory.below.get() > after * self.market.start_spinning() {
-            memory.below.set(0);
+        let price = after * self.market.start_spinning();
+        if memory.below.comes_to(expected, price) {
             self.market.doubt_spinning();
         }
     }
@@ -217,31 +197,29 @@ impl Subject<'_> {
         }
         let (call, start) = self.market.wake();
         if helped >= work {
-            memory.without.add(work);
             let as_before = memory.as_before.get();
-            if memory.without.get() >> as_before > AS_BEFORE * (call + start) {
+            let patience = (AS_BEFORE << as_before).saturating_mul(call + start);
+            if memory.without.comes_to(work, patience) {
                 // An experience that was bad is made again, which costs a call and a start, and a few
                 // loops that take longer.
-                memory.without.set(0);
                 memory.as_before.set((as_before + 1).min(DOUBLED));
                 self.costs.forget_helped(self.key);
             }
         }
-        memory.refused.add(work);
         let after = doubt_after(self.market.knows_waking());
         // To try costs the caller the call: as long as nobody comes it goes on by itself.
-        if memory.refused.get() > after * call {
-            memory.refused.set(0);
+        if memory.refused.comes_to(work, after * call) {
             self.market.doubt_waking();
         }
         // What a worker that spins would have saved in this call; it would have gone to sleep in a
         // long gap.
-        if gap() < 4 * (call + start) {
-            memory.rent.add(work.saturating_sub(helped));
-        }
-        let due = memory.rent.get() > call + start;
+        let saved = if gap() < 4 * (call + start) {
+            work.saturating_sub(helped)
+        } else {
+            0
+        };
+        let due = memory.rent.comes_to(saved, call + start);
         if due {
-            memory.rent.set(0);
             self.market.tries_to_know_spinning();
         }
         due.then_some(Decision::BringIn {
@@ -262,6 +240,13 @@ impl Subject<'_> {
     pub(crate) fn worth_a_claim(self, expected: u64, units: usize) -> usize {
         let price = self.market.start_spinning() as f32 * units as f32;
         (price / expected.max(1) as f32).ceil() as usize
+    }
+
+    /// Whether a loop that takes `expected` ticks on the caller alone is large: each of its lanes has
+    /// more to do than a worker takes to start.
+    pub(crate) fn is_large(self, expected: u64, lanes: usize) -> bool {
+        let (call, start) = self.market.wake();
+        expected > (lanes as u64).saturating_mul(call + start)
     }
 
     /// Whether a loop of which one of `units` took so many ticks is so dear that it should not be

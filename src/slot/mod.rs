@@ -401,6 +401,11 @@ impl Stay {
         self.shape.is_in_line()
     }
 
+    /// How many a worker that starts brings in.
+    pub(crate) fn successors(&self) -> usize {
+        self.shape.successors()
+    }
+
     fn is_others_run(&self, units: &Range<usize>) -> bool {
         match (self.shape.claims, self.cut) {
             (Claims::InRuns { runs, .. }, Some(_)) => {

@@ -32,6 +32,8 @@ pub(crate) enum Claims {
         single: bool,
         /// The least that a claim takes otherwise, as long as that leaves one.
         least: usize,
+        /// Whether a worker that starts brings in two, because the loop is large.
+        fan: bool,
     },
 }
 
@@ -44,6 +46,7 @@ pub(crate) enum Claims {
 /// | 42 | chain | – |
 /// | 41..22 | lanes | – |
 /// | 21..0 | units | – |
+/// | 40 | | fan |
 /// | 39..30 | | least |
 /// | 29 | | single |
 /// | 28..18 | | lanes |
@@ -87,6 +90,7 @@ impl Shape {
                 runs,
                 single,
                 least: 1,
+                fan: false,
             },
         }
     }
@@ -116,6 +120,23 @@ impl Shape {
         self.in_claims_of(usize::MAX)
     }
 
+    /// The same, in which a worker that starts brings in two if `fan`, else one.
+    #[inline]
+    pub(crate) fn in_a_fan(mut self, wide: bool) -> Self {
+        if let Claims::InRuns { fan, .. } = &mut self.claims {
+            *fan = wide;
+        }
+        self
+    }
+
+    /// How many a worker that starts brings in.
+    pub(crate) fn successors(self) -> usize {
+        match self.claims {
+            Claims::InRuns { fan: true, .. } => 2,
+            _ => 1,
+        }
+    }
+
     /// The least that a claim takes.
     #[inline]
     pub(crate) fn least(self) -> usize {
@@ -135,9 +156,11 @@ impl Shape {
                 runs,
                 single,
                 least,
+                fan,
             } => {
                 let (runs, single, least) = (runs as u64, single as u64, least as u64);
-                1 << 63 | tag | least << 30 | single << 29 | lanes << 18 | runs << 11 | units
+                let how = (fan as u64) << 40 | least << 30 | single << 29;
+                1 << 63 | tag | how | lanes << 18 | runs << 11 | units
             }
         }
     }
@@ -164,6 +187,7 @@ impl Shape {
                     runs: field(11, 7),
                     single: field(29, 1) == 1,
                     least: field(30, 10),
+                    fan: field(40, 1) == 1,
                 },
             }
         })
@@ -246,6 +270,7 @@ mod tests {
             Shape::in_line(false, usize::MAX, MAX_UNITS_IN_LINE),
             Shape::in_runs(2, 8, 1),
             Shape::in_runs(2, 1000, 1).on(2).in_large_claims(),
+            Shape::in_runs(9, 1000, 9).in_large_claims().in_a_fan(true),
             Shape::in_runs(usize::MAX, usize::MAX, usize::MAX),
         ];
         for epoch in epochs {

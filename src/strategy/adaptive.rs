@@ -25,7 +25,6 @@ pub(super) unsafe fn run(
     let shapes = if together.is_single() {
         Shapes {
             together,
-            probed: alone,
             alone,
             carefully: Begin::OneByOne,
             lightly: Begin::OneByOne,
@@ -33,7 +32,6 @@ pub(super) unsafe fn run(
     } else {
         Shapes {
             together,
-            probed: together.in_large_claims(),
             alone,
             carefully: Begin::ByHalves,
             lightly: Begin::AllButOne,

@@ -20,7 +20,6 @@ pub(super) unsafe fn run(
     let shape = Shape::in_line(true, lanes, body.blocks());
     let shapes = Shapes {
         together: shape,
-        probed: shape,
         alone: shape,
         carefully: Begin::OneByOne,
         lightly: Begin::OneByOne,

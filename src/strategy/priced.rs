@@ -15,8 +15,6 @@ use crate::slot::{Begin, Slot};
 pub(super) struct Shapes {
     /// Where others are called.
     pub(super) together: Shape,
-    /// Where that is decided after the first unit.
-    pub(super) probed: Shape,
     /// Where nobody is called: in line.
     pub(super) alone: Shape,
     /// How the owner claims that: so that whoever comes after all finds something, because bodies
@@ -87,7 +85,9 @@ pub(super) unsafe fn run<'c>(
             slot.announce_more(more_follow);
             let shape = shapes.together;
             let shape = match expected {
-                Some(expected) => shape.in_claims_of(subject.worth_a_claim(expected, shape.units)),
+                Some(expected) => shape
+                    .in_claims_of(subject.worth_a_claim(expected, shape.units))
+                    .in_a_fan(subject.is_large(expected, shape.lanes)),
                 None => shape.in_large_claims(),
             };
             if pause.get().is_none() {
@@ -100,8 +100,13 @@ pub(super) unsafe fn run<'c>(
             let bring_in = || {
                 bring_in(None);
             };
+            let shape = if shapes.together.is_single() {
+                shapes.alone
+            } else {
+                shapes.together.in_large_claims()
+            };
             // SAFETY: the caller's promise.
-            unsafe { probe(shared, slot, shapes.probed, body, subject, bring_in) }
+            unsafe { probe(shared, slot, shape, body, subject, bring_in) }
         }
     }
 }

@@ -125,11 +125,15 @@ pub fn verdict(cells: &[Measured]) -> String {
                 r.maximum,
                 met(r.maximum <= REGRET_AT_WORST)
             ));
-            line(format!(
-                "  geometric mean with 2 threads or more {:.3} (goal 1.00, aim 0.95: {})",
-                r.geometric_mean,
-                met(r.geometric_mean <= 1.0)
-            ));
+            line(if r.geometric_mean.is_nan() {
+                "  no cell with 2 threads or more, so no geometric mean".to_owned()
+            } else {
+                format!(
+                    "  geometric mean with 2 threads or more {:.3} (goal 1.00, aim 0.95: {})",
+                    r.geometric_mean,
+                    met(r.geometric_mean <= 1.0)
+                )
+            });
         }
         None => line("no cells with serial >= 1 µs".to_owned()),
     }
