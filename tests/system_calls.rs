@@ -74,7 +74,9 @@ fn end_of_light_loops(dispatch: Dispatch, threads: usize, disturb: bool) -> Resu
         }
     });
     let status = child.wait().expect("the child is not over in time");
-    status.signal().map_or(Ok(status.code().unwrap()), Err)
+    status
+        .code()
+        .ok_or_else(|| status.signal().expect("it has ended"))
 }
 
 // Catches a system call, a lock that is waited for, or a wake-up, on the path of a loop that calls nobody.
