@@ -13,8 +13,12 @@ use conga::{Dispatch, ThreadPool};
 use support::in_time;
 use support::process::fork;
 
-/// Loops in a row without a system call. They take far longer than the watch's period.
-const LOOPS: usize = 200_000;
+/// Loops in a row without a system call. They take longer than the watch's period.
+const LOOPS: usize = 50_000;
+
+/// Children, one of which has to get through. A loop in which the caller loses its processor looks dear,
+/// the next one is probed, and that may call somebody: so on a busy machine some do not.
+const CHILDREN: usize = 50;
 
 /// A loop that is light on any machine.
 fn light_loop(pool: &ThreadPool, x: &mut [f64]) {
@@ -84,10 +88,10 @@ fn end_of_light_loops(dispatch: Dispatch, threads: usize, disturb: bool) -> Resu
 fn light_loops_make_no_system_call() {
     for dispatch in [Dispatch::Adaptive, Dispatch::Chained] {
         for threads in [2, 16] {
-            let end = in_time("a child", move || {
-                end_of_light_loops(dispatch, threads, false)
-            });
-            assert_eq!(end, Ok(0), "{dispatch:?}, {threads} threads");
+            let end = move || end_of_light_loops(dispatch, threads, false);
+            let mut ends = (0..CHILDREN).map(|_| in_time("a child", end));
+            let first = ends.find(|&end| end != Err(libc::SIGSYS));
+            assert_eq!(first, Some(Ok(0)), "{dispatch:?}, {threads} threads");
         }
     }
 }
