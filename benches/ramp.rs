@@ -232,8 +232,8 @@ fn check() {
     let starts = |way| simulate(way, 4, 1000, prices).last_start;
     assert_eq!(starts(Way::Chain), 30);
     assert_eq!(starts(Way::PerThread), 14);
-    // Two of the caller's, one of the first of those.
-    assert_eq!(starts(Way::FanOfTwo), 20);
+    // The caller's one starts at 10, and begins its two calls at 10 and 12.
+    assert_eq!(starts(Way::FanOfTwo), 22);
     // With hardly any work nobody else comes in time: eight blocks of 1 + 1.
     let alone = simulate(Way::Chain, 2, 0, prices);
     assert_eq!(alone.total, 2 + 8);

@@ -13,7 +13,7 @@
 //! | for | count |
 //! |---|---|
 //! | a loop, [`Blocks::for_loop`] | `min(len / min_block_size, 4 * num_threads)`, at least one unless `len == 0` |
-//! | one whose body does not see where it is cut, under `Adaptive` | the same, up to 16 for each lane instead of 4 |
+//! | one whose body does not see where it is cut, under `Adaptive` | the same with 16 for each lane instead of 4, rounded up to a power of two, and 64 at least |
 //! | a reduction, [`Blocks::for_reduction`] | `min(len / min_block_size, 256)`, at least one |
 //!
 //! Hence no block is shorter than `min_block_size`, unless the whole range is. The count of a

@@ -26,6 +26,10 @@
 //! If the publisher's comes first, the worker's look sees the work; if the worker's comes first,
 //! the publisher sees the bit, unless another publisher has claimed it, and then the worker is up
 //! already and looks for work before it announces itself again. Loom checks this in `tests/loom`.
+//!
+//! A worker that spins may be claimed before the work is visible: it waits for its call, which comes
+//! after the work, and the call's Release is all that it takes. Claimed and then not called, it parks,
+//! and looks for work on the way.
 
 mod idle;
 mod parker;

@@ -85,7 +85,7 @@ impl ThreadPoolBuilder {
     ///
     /// It decides what loops of 2 to 200 µs get, which are worth a worker that spins but hardly one that
     /// must be woken: back to back, or with up to this time between them, they have help, at the price
-    /// of CPU time in the gaps. Zero makes them run on their callers alone. Shorter loops never have
+    /// of CPU time in the gaps. With zero they run on their callers, but for tries. Shorter loops never have
     /// help, longer ones have it at any setting, some 10 to 60 µs later where somebody must be woken.
     pub fn spin(mut self, spin: Duration) -> Self {
         self.config.spin = spin;

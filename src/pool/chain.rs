@@ -68,7 +68,7 @@ impl Shared {
             if stay.is_in_line() {
                 self.post(place, 1, Urgency::Progress, counts);
             } else if urgency == Urgency::Speed && self.sleepers.others_sleep_on() {
-                self.keep_watch(counts);
+                return self.keep_watch(counts);
             } else if stay.successors() == 1 {
                 self.invite(place, urgency, counts, None);
             } else {

@@ -31,7 +31,7 @@ pub(crate) enum Decision {
         /// Whether that is for the loops that follow, more than for this one.
         more_follow: bool,
     },
-    /// Time the first block, then decide.
+    /// Time the first claim, then decide.
     Probe,
     /// The caller just works.
     Alone {
@@ -53,8 +53,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) len: usize,
 }
 
-/// Every so many thoughts the other way is tried: a prime, so that it is not always the same one of
-/// a few loops that take turns.
+/// Every so many thoughts the other way is tried: an odd number, so that it is not always the same one
+/// of two, four or eight loops that take turns.
 const TRY_AGAIN: u32 = 127;
 /// The same where help was no help: a worker may spin for the sake of the tries alone.
 const TRY_HELP_AGAIN: u32 = 509;
@@ -97,7 +97,8 @@ fn try_again_every(work: u64, helped: u64, market: &Market) -> u32 {
     let clear = helped / 4 * 3 > work;
     let gain = work as f32 / (4 * market.start_spinning()).max(1) as f32;
     let every = (TRY_HELP_AGAIN as f32 / gain.max(1.0)) as u32;
-    every.max(AT_MOST) * if clear { IF_CLEAR } else { 1 }
+    let every = every.max(AT_MOST) * if clear { IF_CLEAR } else { 1 };
+    every | 1
 }
 
 fn doubt_after(is_known: bool) -> u64 {
@@ -249,16 +250,16 @@ impl Subject<'_> {
         expected > (lanes as u64).saturating_mul(call + start)
     }
 
-    /// Whether a loop of which one of `units` took so many ticks is so dear that it should not be
+    /// Whether a loop of which one of `claims` took so many ticks is so dear that it should not be
     /// finished alone.
     pub(crate) fn is_too_dear_to_probe(
         self,
         ticks: u64,
-        units: usize,
+        claims: usize,
         helper: impl FnOnce() -> Helper,
     ) -> bool {
-        let work = ticks.saturating_mul(units as u64);
-        // One unit says little, and less after a pause: most of its time it may have waited for memory.
+        let work = ticks.saturating_mul(claims as u64);
+        // One claim says little, and less after a pause: most of its time it may have waited for memory.
         work > 4 * worth_a_thought(self.market)
             && (helper() != Helper::Sleeps || with_a_sleeper(work / 2, self.market) < work / 2)
     }
@@ -296,7 +297,8 @@ impl Subject<'_> {
             self.costs.forget_helped(self.key);
             self.costs.set_alone(self.key, each, true);
         } else {
-            self.costs.set_alone(self.key, each.min(known), true);
+            let each = if known > 0.0 { each.min(known) } else { each };
+            self.costs.set_alone(self.key, each, true);
         }
     }
 
@@ -329,9 +331,14 @@ impl Subject<'_> {
             return;
         }
         // The first sample is one among what was expected, lest one bad one decides.
-        let old = self.costs.helped(self.key);
-        let old = old.unwrap_or_else(|| self.each(with_a_spinner(alone, self.market)));
         let cost = self.each(ticks);
+        let guess = self.each(with_a_spinner(alone, self.market));
+        let known = self.costs.helped(self.key);
+        if known.is_none() && cost < guess {
+            // With several helpers it takes less than is guessed for one.
+            return self.costs.set_helped(self.key, cost);
+        }
+        let old = known.unwrap_or(guess);
         if cost < old / 2.0 {
             // The body has turned cheap.
             self.costs.doubt(self.key);
@@ -504,6 +511,21 @@ mod tests {
         assert!(gaps());
         subject.after_alone(100, true, 100, Some(10));
         assert!(!gaps() && table.alone(key()) == cost_of_100(100.0));
+        // What is first met, and light, has the cost that the probe has seen.
+        let new = Table::new();
+        let first = super::Subject {
+            costs: &new,
+            ..subject
+        };
+        new.doubt(key());
+        first.after_probe(50);
+        assert_eq!(
+            new.alone(key()),
+            Known::Cost {
+                each: 0.5,
+                gaps: true
+            }
+        );
         // A body that turns dear is noticed with pauses, too.
         table.set_alone(key(), 1.0, true);
         subject.after_alone(100, true, 100_000, Some(50_000));

@@ -80,7 +80,7 @@ impl Price {
         }
         self.samples
             .store(samples.saturating_add(1), Ordering::Relaxed);
-        let missing = TRUSTED.saturating_sub(samples + 1);
+        let missing = TRUSTED.saturating_sub(samples.saturating_add(1));
         self.ask(mean.exp2() as u64 / part.pow(missing));
     }
 
@@ -125,9 +125,10 @@ impl Market {
         match start {
             Start::Spinning => {
                 // No longer than from its sleep: else it had lost its processor.
-                let most = match self.start_parked.asked() {
-                    0 => ticks,
-                    most => most,
+                let most = if self.knows_waking() {
+                    self.start_parked.asked()
+                } else {
+                    ticks
                 };
                 // It is cheap to try.
                 self.start_spinning.add(ticks.min(most), 4);

@@ -137,7 +137,8 @@ pub(crate) enum Begin {
     /// It claims as little as a claim takes; in a loop with one line it goes on alone, one unit after
     /// the other, [solo](solo).
     OneByOne,
-    /// Solo, in a loop with one line: half of the unclaimed units at a time.
+    /// Solo, in a loop with one line: half of the unclaimed units at a time, though no less than an
+    /// eighth of the loop.
     ByHalves,
     /// Solo, in a loop with one line: all units but one, then the last.
     AllButOne,

@@ -39,7 +39,11 @@ pub(super) unsafe fn run(
     };
     let bring_in =
         |claimed| shared.invite(seat.place(), Urgency::Speed, &seat.slot().counts, claimed);
-    let claim = || shared.sleepers.claim_spinning();
+    // A slot that is not on the board is found through the queue.
+    let claim = || {
+        let found = seat.is_on_the_board();
+        found.then(|| shared.sleepers.claim_spinning()).flatten()
+    };
     // SAFETY: the caller's promise.
     unsafe { priced::run(shared, seat, shapes, body, key, claim, bring_in) }
 }
