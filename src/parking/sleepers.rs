@@ -82,8 +82,8 @@ impl Drop for Claimed<'_> {
 pub(crate) enum Reached {
     /// Nobody was idle.
     Nobody,
-    /// Whoever is idle sleeps, and all processors have a thread that is awake.
-    NoProcessor,
+    /// Whoever is idle sleeps on: all processors have a thread that is awake, or nobody was to be woken.
+    OnlySleepers,
     /// A worker that spun.
     Spinning,
     /// A worker that slept: the call was a system call.
@@ -183,6 +183,11 @@ impl Sleepers {
         self.call_if(call, || self.processor_to_spare())
     }
 
+    /// The same, but wakes nobody.
+    pub(crate) fn call_one_awake(&self, call: Call) -> Reached {
+        self.call_if(call, || false)
+    }
+
     /// Claims a worker that spins, if there is one, to be called shortly. Where there is none, that says
     /// nothing about those that are about to become idle, so no fence need come before this.
     #[inline]
@@ -201,7 +206,7 @@ impl Sleepers {
             return Reached::Spinning;
         }
         if !may_wake() {
-            return Reached::NoProcessor;
+            return Reached::OnlySleepers;
         }
         let Some(worker) = self.parked.claim(self.workers()) else {
             return Reached::Nobody;
@@ -343,14 +348,14 @@ impl Sleepers {
         yield_now();
     }
 
-    /// Waits for the call that a claimer owes: it is a few instructions away.
+    /// Waits for the call that a claimer owes: it is as far away as the opening of a loop, unless the
+    /// claimer has lost its processor.
     fn take_call(&self, me: usize) -> NonZeroU32 {
         let mut pauses = 0;
         loop {
             if let Some(call) = self.called(me) {
                 return call;
             }
-            // The claimer may have lost its processor in between.
             pauses += 1;
             if pauses < crate::tuning::WAIT_PAUSES && cfg!(not(loom)) {
                 spin_loop();

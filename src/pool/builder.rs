@@ -81,7 +81,8 @@ impl ThreadPoolBuilder {
 
     /// How long a worker that did something useful waits for more before it sleeps: 0 to 200 µs,
     /// default 100 µs. It never spins where that would take a processor from a thread that works, nor
-    /// when the last calls came later than this.
+    /// when the last calls came later than this. Once, after it was woken for a stream of small loops, it
+    /// spins for up to four times as long, until it meets the next of them.
     ///
     /// It decides what loops of 2 to 200 µs get, which are worth a worker that spins but hardly one that
     /// must be woken: back to back, or with up to this time between them, they have help, at the price

@@ -1,4 +1,5 @@
-//! The chain: how a loop brings in one worker, and each of them the next.
+//! The chain: how a loop brings in one worker, and each of them the next one, or the next two where
+//! the loop is large.
 
 use std::sync::Arc;
 
@@ -105,8 +106,8 @@ impl Shared {
     }
 
     /// Calls one idle worker to the slot. If nobody can be called, the slot is marked, so that the next
-    /// worker that becomes idle comes; and if that is for want of a processor, the watch is kept,
-    /// because the threads that are awake may wait for those that were not called.
+    /// worker that becomes idle comes; and if somebody was left asleep, the watch is kept, because the
+    /// threads that are awake may wait for those that were not called.
     fn invite_another(&self, place: &Place, urgency: Urgency, counts: &Counts) -> Reached {
         let &Place::Board(index) = place else {
             return self.post(place, 1, Urgency::Progress, counts);
@@ -123,7 +124,7 @@ impl Shared {
         }
         match reached {
             Reached::Nobody => return reached,
-            Reached::NoProcessor => {
+            Reached::OnlySleepers => {
                 self.keep_watch(counts);
                 return reached;
             }
@@ -137,9 +138,10 @@ impl Shared {
         reached
     }
 
-    /// Calls one idle worker; for speed, none for which there is no processor.
+    /// Calls one idle worker, if it is wanted as much as that takes.
     pub(super) fn call(&self, call: Call, urgency: Urgency) -> Reached {
         match urgency {
+            Urgency::Ease => self.sleepers.call_one_awake(call),
             Urgency::Speed => self.sleepers.call_one_to_spare(call),
             Urgency::Progress => self.sleepers.call_one(call),
         }
@@ -177,7 +179,7 @@ impl Shared {
             match reached {
                 Reached::Parked { took } => self.market.woke(took),
                 // The threads that are awake may wait for those that were not called.
-                Reached::NoProcessor => self.keep_watch(counts),
+                Reached::OnlySleepers => self.keep_watch(counts),
                 Reached::Spinning | Reached::Nobody => {}
             }
         }

@@ -28,6 +28,8 @@ pub(crate) enum Decision {
     BringIn {
         /// How many ticks it should take alone, if that is known.
         expected: Option<u64>,
+        /// Whether it is worth waking one that sleeps.
+        wake: bool,
         /// Whether that is for the loops that follow, more than for this one.
         more_follow: bool,
     },
@@ -120,6 +122,10 @@ fn with_a_sleeper(work: u64, market: &Market) -> u64 {
     call + work.min((work + start) / 2 + market.start_spinning())
 }
 
+fn is_worth_waking(work: u64, market: &Market) -> bool {
+    with_a_sleeper(work, market) < work - work / WORTH_WAKING
+}
+
 impl Subject<'_> {
     /// Decides. `gap` is how long ago this caller's last loop was over.
     #[inline]
@@ -132,6 +138,7 @@ impl Subject<'_> {
         match self.costs.alone(self.key) {
             Known::Nothing => Decision::BringIn {
                 expected: None,
+                wake: true,
                 more_follow: false,
             },
             Known::Doubtful { .. } => Decision::Probe,
@@ -168,8 +175,11 @@ impl Subject<'_> {
         gap: impl FnOnce() -> u64,
         memory: &Memory,
     ) -> Option<Decision> {
+        // One that spins is called first.
+        let wake = helper == Helper::Spins || is_worth_waking(work, self.market);
         let bring_in = Decision::BringIn {
             expected: Some(work),
+            wake,
             more_follow: false,
         };
         memory.thoughts.add(1);
@@ -193,7 +203,7 @@ impl Subject<'_> {
             let find_out = helper == Helper::Spins && !self.market.knows_spinning();
             return ((helped < work) != other_way || find_out).then_some(bring_in);
         }
-        if with_a_sleeper(work, self.market) < work - work / WORTH_WAKING {
+        if wake {
             return (!other_way).then_some(bring_in);
         }
         let (call, start) = self.market.wake();
@@ -225,6 +235,7 @@ impl Subject<'_> {
         }
         due.then_some(Decision::BringIn {
             expected: Some(work),
+            wake: true,
             more_follow: true,
         })
     }
@@ -251,17 +262,20 @@ impl Subject<'_> {
     }
 
     /// Whether a loop of which one of `claims` took so many ticks is so dear that it should not be
-    /// finished alone.
-    pub(crate) fn is_too_dear_to_probe(
+    /// finished alone; if so, whether that is worth waking somebody.
+    pub(crate) fn too_dear_to_probe(
         self,
         ticks: u64,
         claims: usize,
         helper: impl FnOnce() -> Helper,
-    ) -> bool {
+    ) -> Option<bool> {
         let work = ticks.saturating_mul(claims as u64);
         // One claim says little, and less after a pause: most of its time it may have waited for memory.
-        work > 4 * worth_a_thought(self.market)
-            && (helper() != Helper::Sleeps || with_a_sleeper(work / 2, self.market) < work / 2)
+        if work <= 4 * worth_a_thought(self.market) {
+            return None;
+        }
+        let wake = with_a_sleeper(work / 2, self.market) < work / 2;
+        (wake || helper() != Helper::Sleeps).then_some(wake)
     }
 
     /// After a call on the caller alone that was expected to take `expected` ticks, with or without
@@ -430,7 +444,8 @@ mod tests {
     }
 
     /// A light loop stays with its caller even where a worker spins; one worth a spinner is brought
-    /// to one, and not to a sleeper; a dear one wakes somebody. Catches prices that are mixed up.
+    /// to one, or to whoever is awake, and not to a sleeper; a dear one wakes somebody. Catches prices
+    /// that are mixed up.
     #[test]
     fn each_price_has_its_loops() {
         let market = market(1000, 20_000, 4000);
@@ -445,6 +460,11 @@ mod tests {
             assert!(brings_in(at(dear, helper)));
         }
         assert!(brings_in(at(middle, Helper::Spins)));
+        let wakes = |cost| match at(cost, Helper::IsAwake) {
+            Decision::BringIn { wake, .. } => wake,
+            decision => panic!("{decision:?}"),
+        };
+        assert!(wakes(dear) && !wakes(middle));
         assert!(matches!(at(middle, Helper::Sleeps), Decision::Alone { .. }));
     }
 

@@ -7,6 +7,8 @@ use crate::sync::atomic::{fence, AtomicBool, AtomicI32, AtomicUsize, Ordering};
 /// How much somebody is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
+    /// For speed, of whoever is awake: to wake somebody would cost more than he saves.
+    Ease,
     /// For speed: nobody is woken for whom there is no processor.
     Speed,
     /// Because the loop has been open for long: bodies may wait for each other.

@@ -110,8 +110,7 @@ impl Slot {
             let Some(next) = word.next() else {
                 return Ok(None);
             };
-            // The last one first: it is the only claim here of a loop that its caller expects to
-            // finish alone, and to find a unit's run takes two divisions.
+            // The last one first, because to find a unit's run takes two divisions.
             let end = if next + 1 == shape.units || self.is_stopped() {
                 shape.units
             } else {

@@ -24,9 +24,9 @@
 //! *A claim is the entry.* A unit is claimed by a compare-and-swap from a word of epoch `e`, so the
 //! loop `e` has an unclaimed unit at that moment, and cannot finish before the claimer has
 //! subtracted it from the [balance](finish::Finish). Body and length are read after that, never
-//! before. The words of a loop that is over do not change, but for `cut, used up` to `shut`, which
-//! the owner's store may overwrite: so opening needs no read-modify-write, and nobody can shut or
-//! claim in a later loop than it looked at.
+//! before. The words of a loop that is over do not change, but for `cut` to `shut`, which the owner's
+//! store may overwrite: so opening needs no read-modify-write, and nobody can shut or claim in a later
+//! loop than it looked at.
 //!
 //! *The shape is read whole.* A worker reads door, shape, door. The shape is marked with low bits
 //! of its epoch and was stored before that epoch's door: were it of a later loop than the door, the

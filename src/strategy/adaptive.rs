@@ -5,7 +5,7 @@ use crate::pool::{Seat, Shared};
 use crate::price::Key;
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::{Begin, Urgency};
+use crate::slot::Begin;
 
 /// # Safety
 ///
@@ -38,7 +38,7 @@ pub(super) unsafe fn run(
         }
     };
     let bring_in =
-        |claimed| shared.invite(seat.place(), Urgency::Speed, &seat.slot().counts, claimed);
+        |claimed, urgency| shared.invite(seat.place(), urgency, &seat.slot().counts, claimed);
     // A slot that is not on the board is found through the queue.
     let claim = || {
         let found = seat.is_on_the_board();

@@ -24,15 +24,17 @@ pub(super) unsafe fn run(
         carefully: Begin::OneByOne,
         lightly: Begin::OneByOne,
     };
-    let urgency = if seat.is_on_the_board() {
-        Urgency::Speed
-    } else {
-        // Whoever is on watch does not see it.
-        Urgency::Progress
-    };
     // Whoever comes is called through the queue.
     let claim = || None;
-    let bring_in = |_| shared.post(seat.place(), 1, urgency, &seat.slot().counts);
+    let bring_in = |_, urgency| {
+        let urgency = if seat.is_on_the_board() {
+            urgency
+        } else {
+            // Whoever is on watch does not see it.
+            Urgency::Progress
+        };
+        shared.post(seat.place(), 1, urgency, &seat.slot().counts)
+    };
     // SAFETY: the caller's promise.
     unsafe { priced::run(shared, seat, shapes, body, key, claim, bring_in) }
 }

@@ -9,7 +9,7 @@ use crate::pool::{Seat, Shared};
 use crate::price::{Decision, Helper, Key, Subject};
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
-use crate::slot::{Begin, Slot};
+use crate::slot::{Begin, Slot, Urgency};
 
 /// How a loop is claimed.
 pub(super) struct Shapes {
@@ -39,7 +39,7 @@ pub(super) unsafe fn run<'c>(
     body: Body,
     key: Key,
     claim: impl FnOnce() -> Option<Claimed<'c>>,
-    bring_in: impl FnOnce(Option<Claimed<'c>>) -> Reached,
+    bring_in: impl FnOnce(Option<Claimed<'c>>, Urgency) -> Reached,
 ) -> Option<Payload> {
     let slot = seat.slot();
     let notes = &slot.notes;
@@ -62,6 +62,7 @@ pub(super) unsafe fn run<'c>(
         // Whoever is on watch does not see it.
         Decision::BringIn {
             expected: None,
+            wake: true,
             more_follow: false,
         }
     };
@@ -80,6 +81,7 @@ pub(super) unsafe fn run<'c>(
         }
         Decision::BringIn {
             expected,
+            wake,
             more_follow,
         } => {
             slot.announce_more(more_follow);
@@ -94,11 +96,15 @@ pub(super) unsafe fn run<'c>(
                 notes.read_clock();
             }
             // SAFETY: the caller's promise.
-            unsafe { together(slot, shape, body, subject, claim, bring_in) }
+            unsafe {
+                together(slot, shape, body, subject, claim, |claimed| {
+                    bring_in(claimed, urgency(wake))
+                })
+            }
         }
         Decision::Probe => {
-            let bring_in = || {
-                bring_in(None);
+            let bring_in = |wake| {
+                bring_in(None, urgency(wake));
             };
             let shape = if shapes.together.is_single() {
                 shapes.alone
@@ -108,6 +114,14 @@ pub(super) unsafe fn run<'c>(
             // SAFETY: the caller's promise.
             unsafe { probe(shared, slot, shape, body, subject, bring_in) }
         }
+    }
+}
+
+fn urgency(wake: bool) -> Urgency {
+    if wake {
+        Urgency::Speed
+    } else {
+        Urgency::Ease
     }
 }
 
@@ -175,7 +189,7 @@ unsafe fn probe(
     shape: Shape,
     body: Body,
     subject: Subject,
-    bring_in: impl FnOnce(),
+    bring_in: impl FnOnce(bool),
 ) -> Option<Payload> {
     // SAFETY: the caller's promise; it is closed below.
     let (mut stay, first) = unsafe { slot.open(body, shape, Begin::OneByOne) };
@@ -186,9 +200,9 @@ unsafe fn probe(
     let ran = slot.work_and_think(&mut stay, first, || {
         let ticks = slot.notes.since();
         let claims = shape.units.div_ceil(shape.least());
-        if subject.is_too_dear_to_probe(ticks, claims, || helper(shared)) {
+        if let Some(wake) = subject.too_dear_to_probe(ticks, claims, || helper(shared)) {
             estimate = Some(ticks.saturating_mul(claims as u64));
-            bring_in();
+            bring_in(wake);
         }
     });
     ran.add_to(&slot.counts);

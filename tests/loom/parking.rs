@@ -41,6 +41,17 @@ impl Desk {
         self.sleepers.call_one(Call::new(call)).somebody()
     }
 
+    /// The same, with a worker claimed first, if one spins.
+    fn claim_and_publish(&self, call: u32) -> bool {
+        let Some(claimed) = self.sleepers.claim_spinning() else {
+            return self.publish(call);
+        };
+        self.published[call as usize].store(true, Ordering::Relaxed);
+        self.work.fetch_add(1, Ordering::Relaxed);
+        claimed.call(Call::new(call));
+        true
+    }
+
     fn take(&self) -> bool {
         self.work
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
@@ -149,6 +160,44 @@ fn a_spinner_sent_to_sleep_is_not_missed() {
         };
         let made = Vec::from_iter(desk.publish(0).then_some(0));
         parks.join().unwrap();
+        assert_eq!(worker.join().unwrap(), made);
+    });
+}
+
+/// A loop's caller claims a spinner before there is anything to call it for: the worker waits, gets that
+/// call, and sees what it is about. Catches: what is written between the two not published by the call,
+/// a worker that goes to sleep without it.
+#[test]
+fn a_spinner_claimed_beforehand_gets_its_call() {
+    check(3, || {
+        let desk = Desk::new(1);
+        let worker = {
+            let desk = Arc::clone(&desk);
+            thread::spawn(move || desk.work(0, SPIN, 2))
+        };
+        let made: Vec<u32> = (0..2)
+            .filter(|&call| desk.claim_and_publish(call))
+            .collect();
+        assert_eq!(worker.join().unwrap(), made);
+    });
+}
+
+/// A spinner that is claimed and then not wanted, because the caller's loop could not be opened, goes to
+/// sleep, and is there for the next. Catches: a claim that is dropped without a call.
+#[test]
+fn a_spinner_claimed_for_nothing_is_not_lost() {
+    check(3, || {
+        let desk = Desk::new(1);
+        let worker = {
+            let desk = Arc::clone(&desk);
+            thread::spawn(move || desk.work(0, SPIN, 1))
+        };
+        let other = {
+            let desk = Arc::clone(&desk);
+            thread::spawn(move || drop(desk.sleepers.claim_spinning()))
+        };
+        let made = Vec::from_iter(desk.publish(0).then_some(0));
+        other.join().unwrap();
         assert_eq!(worker.join().unwrap(), made);
     });
 }
