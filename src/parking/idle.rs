@@ -60,6 +60,14 @@ impl IdleSet {
         None
     }
 
+    /// Takes `worker` out for somebody else, who then owes it a call. False: it is not in.
+    pub(crate) fn claim_this(&self, worker: usize) -> bool {
+        let (word, bit) = (&self.words[worker / 64], 1 << (worker % 64));
+        // Acquire: partner is the Release in `announce`.
+        word.load(Ordering::Relaxed) & bit != 0
+            && word.fetch_and(!bit, Ordering::Acquire) & bit != 0
+    }
+
     /// How many of the first `workers` numbers are in, at some moment during the call.
     pub(crate) fn len(&self, workers: usize) -> usize {
         let words = self.words.iter().take(workers.div_ceil(64));

@@ -12,7 +12,7 @@ use super::Parker;
 use crate::affinity::current_processor;
 use crate::clock;
 use crate::segments::Segments;
-use crate::sync::atomic::{fence, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{spin_loop, yield_now};
 
 /// What a sleeper is called for. The meaning is the caller's and the sleeper's affair, but for one
@@ -73,7 +73,7 @@ impl Claimed<'_> {
 
 impl Drop for Claimed<'_> {
     fn drop(&mut self) {
-        self.sleepers.tell(self.worker, self.call);
+        self.sleepers.place(self.worker).tell(self.call);
     }
 }
 
@@ -110,6 +110,8 @@ struct Place {
     called_at: AtomicU64,
     /// On which processor a call was made to the worker while it was parked; [`UNKNOWN`].
     called_from: AtomicUsize,
+    /// Whether its worker sleeps with a limit. Only that worker writes it, before it announces itself.
+    is_timed: AtomicBool,
     parker: Parker,
 }
 
@@ -119,8 +121,72 @@ impl Default for Place {
             call: AtomicU32::new(0),
             called_at: AtomicU64::new(0),
             called_from: AtomicUsize::new(UNKNOWN),
+            is_timed: AtomicBool::new(false),
             parker: Parker::new(),
         }
+    }
+}
+
+impl Place {
+    /// Waits for the call that a claimer owes: it is as far away as the opening of a loop, unless the
+    /// claimer has lost its processor.
+    fn take_call(&self) -> NonZeroU32 {
+        let mut pauses = 0;
+        loop {
+            if let Some(call) = self.called() {
+                return call;
+            }
+            pauses += 1;
+            if pauses < crate::tuning::WAIT_PAUSES && cfg!(not(loom)) {
+                spin_loop();
+            } else {
+                yield_now();
+            }
+        }
+    }
+
+    /// Sleeps until there is a call, and takes it. `None`: the limit was over, and nobody had claimed the
+    /// sleeper, whom `withdraw` has taken out of its set.
+    fn sleep(&self, limit: Option<Duration>, withdraw: impl Fn() -> bool) -> Option<NonZeroU32> {
+        if let Some(limit) = limit {
+            if let Some(call) = self.called() {
+                return Some(call);
+            }
+            self.parker.park_timeout(limit);
+            if withdraw() {
+                return None;
+            }
+        }
+        loop {
+            if let Some(call) = self.called() {
+                return Some(call);
+            }
+            self.parker.park();
+        }
+    }
+
+    /// Takes the call, if it is there.
+    fn called(&self) -> Option<NonZeroU32> {
+        // Acquire: partner is the Release in `tell`; what the call is about is visible to the sleeper.
+        let call = NonZeroU32::new(self.call.load(Ordering::Acquire))?;
+        // Relaxed: the next claimer finds it empty through the sleeper's next `announce`.
+        self.call.store(0, Ordering::Relaxed);
+        Some(call)
+    }
+
+    /// Writes the call that the claimer owes. Returns when.
+    fn tell(&self, call: u32) -> u64 {
+        let now = clock::now();
+        // Relaxed: the call publishes it.
+        self.called_at.store(now, Ordering::Relaxed);
+        debug_assert_eq!(
+            self.call.load(Ordering::Relaxed),
+            0,
+            "two calls in one stay"
+        );
+        // Release: partner is the Acquire in `called`.
+        self.call.store(call, Ordering::Release);
+        now
     }
 }
 
@@ -128,10 +194,18 @@ impl Default for Place {
 /// protocol.
 pub(crate) struct Sleepers {
     places: Segments<CachePadded<Place>>,
+    /// Where the holder of an identity sleeps inside a job: its worker may have lent it, and sleep in the
+    /// other place meanwhile.
+    inner_places: Segments<CachePadded<Place>>,
     /// How many workers there are: numbers below this may be in the sets.
     workers: AtomicUsize,
     spinning: IdleSet,
     parked: IdleSet,
+    /// Holders of an identity who sleep inside a job, waiting for something, and would run another
+    /// meanwhile,
+    inside: IdleSet,
+    /// and those who would not.
+    aside: IdleSet,
     /// Processors that spinning workers may use beside one caller.
     spare_processors: usize,
 }
@@ -141,9 +215,12 @@ impl Sleepers {
     pub(crate) fn new(capacity: usize, processors: usize) -> Self {
         Sleepers {
             places: Segments::new(),
+            inner_places: Segments::new(),
             workers: AtomicUsize::new(0),
             spinning: IdleSet::new(capacity),
             parked: IdleSet::new(capacity),
+            inside: IdleSet::new(capacity),
+            aside: IdleSet::new(capacity),
             spare_processors: processors.saturating_sub(1),
         }
     }
@@ -216,8 +293,9 @@ impl Sleepers {
         self.place(worker)
             .called_from
             .store(from, Ordering::Relaxed);
-        let before = self.tell(worker, call.0.get());
-        self.place(worker).parker.unpark();
+        let place = self.place(worker);
+        let before = place.tell(call.0.get());
+        place.parker.unpark();
         Reached::Parked {
             took: clock::between(before, clock::now()),
         }
@@ -245,11 +323,91 @@ impl Sleepers {
         self.spare_processors + 1
     }
 
+    /// Whether anybody could be called to look for jobs.
+    #[inline]
+    pub(crate) fn someone_is_idle(&self) -> bool {
+        let workers = self.workers();
+        [&self.spinning, &self.parked, &self.inside]
+            .iter()
+            .any(|set| set.len(workers) != 0)
+    }
+
+    /// Calls somebody who could run a job: one that spins, one that sleeps, or one that sleeps inside
+    /// another job. What the call is about must have been published, with a `fence(SeqCst)` after it.
+    pub(crate) fn call_for_jobs(&self, call: Call) -> Reached {
+        match self.call_one(call) {
+            Reached::Nobody => {}
+            reached => return reached,
+        }
+        let Some(worker) = self.inside.claim(self.workers()) else {
+            return Reached::Nobody;
+        };
+        let place = self.inner_place(worker);
+        let before = place.tell(call.0.get());
+        place.parker.unpark();
+        Reached::Parked {
+            took: clock::between(before, clock::now()),
+        }
+    }
+
+    /// Calls the holder of an identity, if it is idle in any way. The same holds for what the call is
+    /// about.
+    pub(crate) fn call_this(&self, worker: usize, call: Call) {
+        if self.spinning.claim_this(worker) {
+            self.place(worker).tell(call.0.get());
+            return;
+        }
+        let place = if self.parked.claim_this(worker) {
+            self.place(worker)
+        } else if self.inside.claim_this(worker) || self.aside.claim_this(worker) {
+            self.inner_place(worker)
+        } else {
+            return;
+        };
+        place.tell(call.0.get());
+        place.parker.unpark();
+    }
+
+    /// Sleeps, as the holder of an identity who waits for something inside a job, until called, unless
+    /// `stay_awake` says so after the announcement. `helps`: whether it may be called to look for jobs.
+    pub(crate) fn wait_inside(
+        &self,
+        me: usize,
+        helps: bool,
+        stay_awake: impl FnOnce() -> bool,
+    ) -> Option<Call> {
+        let set = if helps { &self.inside } else { &self.aside };
+        set.announce(me);
+        // Partner: the fence that each publisher puts before it calls.
+        fence(Ordering::SeqCst);
+        if stay_awake() && set.withdraw(me) {
+            return None;
+        }
+        self.inner_place(me).sleep(None, || false).map(Call)
+    }
+
+    /// Claims a worker that sleeps, to take its place among those that work: it sleeps on.
+    pub(crate) fn claim_asleep(&self) -> Option<usize> {
+        self.parked.claim(self.workers())
+    }
+
+    /// Whether a worker that was claimed in its sleep sleeps with a limit.
+    pub(crate) fn is_timed(&self, worker: usize) -> bool {
+        // Relaxed: the claim has acquired the announcement.
+        self.place(worker).is_timed.load(Ordering::Relaxed)
+    }
+
+    /// Announces a worker in its stead that was claimed with [`claim_asleep`](Self::claim_asleep) and not called. The
+    /// caller looks for work for it after a `fence(SeqCst)`.
+    pub(crate) fn announce_again(&self, worker: usize) {
+        self.parked.announce(worker);
+    }
+
     /// Sends every spinning worker to sleep.
     pub(crate) fn park_spinners(&self) {
         let workers = self.workers();
         while let Some(worker) = self.spinning.claim(workers) {
-            self.tell(worker, Call::PARK);
+            self.place(worker).tell(Call::PARK);
         }
     }
 
@@ -277,19 +435,22 @@ impl Sleepers {
                     return Waited::InSight;
                 }
             } else {
-                let call = self.take_call(me);
+                let call = self.place(me).take_call();
                 if call.get() != Call::PARK {
                     return self.called_for(me, call, false);
                 }
             }
         }
+        // Relaxed: the announcement publishes it.
+        let is_timed = &self.place(me).is_timed;
+        is_timed.store(limit.is_some(), Ordering::Relaxed);
         self.parked.announce(me);
         // Partner: the fence that each publisher puts before `call_one`.
         fence(Ordering::SeqCst);
         if work_in_sight() && self.parked.withdraw(me) {
             return Waited::InSight;
         }
-        match self.sleep(me, limit) {
+        match self.place(me).sleep(limit, || self.parked.withdraw(me)) {
             Some(call) => self.called_for(me, call, true),
             None => Waited::TimedOut,
         }
@@ -319,7 +480,7 @@ impl Sleepers {
     #[inline]
     fn workers_awake(&self) -> usize {
         let workers = self.workers();
-        workers.saturating_sub(self.parked.len(workers))
+        workers.saturating_sub(self.parked.len(workers) + self.inside.len(workers))
     }
 
     /// Polls the call word, a line that only a claimer writes, until it is filled or `limit` is
@@ -348,67 +509,8 @@ impl Sleepers {
         yield_now();
     }
 
-    /// Waits for the call that a claimer owes: it is as far away as the opening of a loop, unless the
-    /// claimer has lost its processor.
-    fn take_call(&self, me: usize) -> NonZeroU32 {
-        let mut pauses = 0;
-        loop {
-            if let Some(call) = self.called(me) {
-                return call;
-            }
-            pauses += 1;
-            if pauses < crate::tuning::WAIT_PAUSES && cfg!(not(loom)) {
-                spin_loop();
-            } else {
-                yield_now();
-            }
-        }
-    }
-
-    /// Sleeps until there is a call, and takes it. `None`: nobody had called when the limit was
-    /// over.
-    fn sleep(&self, me: usize, limit: Option<Duration>) -> Option<NonZeroU32> {
-        loop {
-            if let Some(call) = self.called(me) {
-                return Some(call);
-            }
-            let Some(limit) = limit else {
-                self.place(me).parker.park();
-                continue;
-            };
-            self.place(me).parker.park_timeout(limit);
-            if self.parked.withdraw(me) {
-                return None;
-            }
-            return Some(self.take_call(me));
-        }
-    }
-
-    /// Takes the call, if it is there.
-    fn called(&self, me: usize) -> Option<NonZeroU32> {
-        let word = &self.place(me).call;
-        // Acquire: partner is the Release in `tell`; what the call is about is visible to the
-        // worker.
-        let call = NonZeroU32::new(word.load(Ordering::Acquire))?;
-        // Relaxed: the next claimer finds it empty through the worker's next `announce`.
-        word.store(0, Ordering::Relaxed);
-        Some(call)
-    }
-
-    /// Writes the call that the claimer of `worker`'s bit owes it. Returns when.
-    fn tell(&self, worker: usize, call: u32) -> u64 {
-        let (place, now) = (self.place(worker), clock::now());
-        // Relaxed: the call publishes it.
-        place.called_at.store(now, Ordering::Relaxed);
-        let word = &place.call;
-        debug_assert_eq!(
-            word.load(Ordering::Relaxed),
-            0,
-            "two calls to worker {worker} in one stay"
-        );
-        // Release: partner is the Acquire in `called`.
-        word.store(call, Ordering::Release);
-        now
+    fn inner_place(&self, worker: usize) -> &Place {
+        self.inner_places.get_or_make(worker)
     }
 
     fn place(&self, worker: usize) -> &Place {

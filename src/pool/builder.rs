@@ -27,9 +27,21 @@ pub(crate) struct Config {
     pub(crate) processors: Option<usize>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) name: Option<Namer>,
+    /// Whether threads from outside may take over identities.
+    pub(crate) guests: bool,
+    /// Whether workers take their own oldest job first.
+    pub(crate) oldest_first: bool,
     pub(crate) on_start: Option<Handler>,
     pub(crate) on_exit: Option<Handler>,
     pub(crate) on_panic: Option<PanicHandler>,
+}
+
+impl Config {
+    /// How much stack a worker has.
+    pub(crate) fn stack(&self) -> usize {
+        // The standard library's default, unless the environment says otherwise.
+        self.stack_size.unwrap_or(2 << 20)
+    }
 }
 
 /// Sets up a [`ThreadPool`].
@@ -58,6 +70,8 @@ impl ThreadPoolBuilder {
                 processors: None,
                 stack_size: None,
                 name: None,
+                guests: true,
+                oldest_first: false,
                 on_start: None,
                 on_exit: None,
                 on_panic: None,
@@ -97,6 +111,20 @@ impl ThreadPoolBuilder {
     /// counted round. Default: no. Where the system cannot do it, nothing happens.
     pub fn pin(mut self, pin: bool) -> Self {
         self.config.pin = pin;
+        self
+    }
+
+    /// Whether a thread from outside the pool that calls [`ThreadPool::join`], [`ThreadPool::scope`] or the
+    /// like may run the call itself, as if it were one of the workers that sleep. Default: yes, unless the
+    /// workers have a name, a stack size or a handler of their own; it ends with the first broadcast.
+    pub fn guests(mut self, guests: bool) -> Self {
+        self.config.guests = guests;
+        self
+    }
+
+    /// Whether a worker takes up the oldest of its own tasks first. Default: no, the newest.
+    pub fn oldest_first(mut self, oldest_first: bool) -> Self {
+        self.config.oldest_first = oldest_first;
         self
     }
 
@@ -173,6 +201,10 @@ impl ThreadPoolBuilder {
         if config.stack_size == Some(0) {
             return Err(BuildError::NoStack);
         }
+        config.guests &= config.stack_size.is_none()
+            && config.name.is_none()
+            && config.on_start.is_none()
+            && config.on_exit.is_none();
         Ok(ThreadPool::from_config(Arc::new(self.config)))
     }
 }

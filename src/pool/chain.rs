@@ -46,14 +46,19 @@ impl Calls {
     /// Take the watch.
     pub(crate) const WATCH: Call = Call::new(1);
 
+    /// Look for a job, and tell who else should.
+    pub(crate) const LOOK_FOR_JOBS: Call = Call::new(2);
+    /// Something that this one waits for has happened, or there is a letter for it.
+    pub(crate) const BY_NAME: Call = Call::new(3);
+
     /// Look at slot `index` of the board.
     fn to_slot(index: usize) -> Call {
-        Call::new(2 + index as u32)
+        Call::new(4 + index as u32)
     }
 
     /// The slot that the call names.
     pub(crate) fn slot(call: Call) -> Option<usize> {
-        (call.number() as usize).checked_sub(2)
+        (call.number() as usize).checked_sub(4)
     }
 }
 

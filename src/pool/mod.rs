@@ -8,6 +8,9 @@
 //! | `worker` | the life of a worker |
 //! | `chain` | how a loop brings in one worker, and each of them the next, or the next two |
 //! | `seat` | a caller's hold on a slot, kept from loop to loop |
+//! | `member` | a thread that holds an identity, and what it does while it waits |
+//! | `hosted` | pools whose threads somebody else starts |
+//! | `guest` | a thread from outside that takes over the identity of a worker that sleeps |
 //! | `watch` | one idle worker looks now and then whether a loop that called nobody got stuck |
 //! | `window` | whether it pays for an idle worker to spin |
 //! | `fork` | telling a forked child from its parent |
@@ -18,6 +21,9 @@ mod builder;
 mod chain;
 mod fork;
 mod global;
+mod guest;
+mod hosted;
+mod member;
 mod processors;
 mod seat;
 mod shared;
@@ -31,6 +37,9 @@ use std::mem;
 use std::sync::Arc;
 
 pub use self::builder::{BuildError, ThreadPoolBuilder};
+pub(crate) use self::chain::Calls;
+pub use self::hosted::{HostError, HostedThread};
+pub(crate) use self::member::{Member, Taker};
 pub(crate) use self::processors::processors;
 pub(crate) use self::seat::Seat;
 pub(crate) use self::shared::Shared;
@@ -106,16 +115,33 @@ impl ThreadPool {
     /// How many lanes a loop can have: the caller and the workers that there are. Less than what
     /// was asked for where the system has refused a thread.
     pub fn num_threads(&self) -> usize {
-        self.shared().workers() + 1
+        let shared = self.shared();
+        // Relaxed: a number.
+        let most = shared.lanes.load(Ordering::Relaxed);
+        most.min(shared.workers() + 1)
     }
 
     /// Starts workers until a loop can have `lanes` lanes, at most 65,536; never stops one. Returns
     /// how many it can have now: fewer where the system refuses a thread. Loops may be running
     /// meanwhile.
     pub fn ensure_threads(&self, lanes: usize) -> usize {
-        self.shared_arc()
-            .grow(lanes.saturating_sub(1), worker::main);
+        let shared = self.shared_arc();
+        let lanes = lanes.clamp(1, MAX_THREADS);
+        shared.lanes.fetch_max(lanes, Ordering::Relaxed);
+        shared.grow(lanes - 1, worker::main);
         self.num_threads()
+    }
+
+    /// Starts workers until there are `workers`, at most 65,535, for tasks; loops get no more lanes by it.
+    /// Returns how many there are now.
+    pub fn ensure_workers(&self, workers: usize) -> usize {
+        self.shared_arc().grow(workers, worker::main);
+        self.num_workers()
+    }
+
+    /// How many workers there are, which is how many tasks can run at the same time.
+    pub fn num_workers(&self) -> usize {
+        self.shared().workers()
     }
 
     /// Runs `task` on a worker, some time. Tasks start in the order in which they were added.
@@ -187,7 +213,14 @@ impl ThreadPool {
             .shared
             .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
         {
-            Ok(_) => self.shared_arc().grow(workers, worker::main),
+            Ok(_) => {
+                let shared = self.shared_arc();
+                let lanes = parents.lanes.load(Ordering::Relaxed);
+                shared
+                    .lanes
+                    .store(lanes.max(parents.config.lanes), Ordering::Relaxed);
+                shared.grow(workers, worker::main);
+            }
             // SAFETY: `new` came from `Arc::into_raw` above and nobody else has seen it.
             Err(_) => drop(unsafe { Arc::from_raw(new) }),
         }

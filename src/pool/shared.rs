@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicU64, Ordering as Std};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering as Std};
 use std::sync::{Arc, Mutex, Weak};
 
 use crossbeam_utils::CachePadded;
@@ -16,6 +16,7 @@ use super::{fork, MAX_THREADS};
 use crate::barrier;
 use crate::board::Board;
 use crate::count::Count;
+use crate::jobs::{Job, Jobs};
 use crate::parking::{Reached, Sleepers};
 use crate::price::{Market, Table};
 use crate::queue::ConcurrentQueue;
@@ -31,10 +32,13 @@ pub(crate) struct Shared {
     /// See [`fork`].
     pub(crate) generation: usize,
     pub(crate) config: Arc<Config>,
+    /// How many lanes a loop may have, if there are so many workers.
+    pub(crate) lanes: AtomicUsize,
     pub(crate) board: Board,
     pub(crate) sleepers: Sleepers,
     pub(crate) watch: Watch,
     pub(crate) queue: ConcurrentQueue<Task>,
+    pub(crate) jobs: Jobs,
     /// What each loop costs.
     pub(crate) costs: Table,
     /// What bringing somebody in costs.
@@ -65,11 +69,13 @@ impl Shared {
         Arc::new_cyclic(|me| Shared {
             id: IDS.fetch_add(1, Std::Relaxed),
             generation: fork::generation(),
+            lanes: AtomicUsize::new(1),
             config,
             board: Board::new(),
             sleepers: Sleepers::new(MAX_THREADS - 1, processors),
             watch: Watch::new(),
             queue: ConcurrentQueue::new(),
+            jobs: Jobs::new(),
             costs: Table::new(),
             market: CachePadded::default(),
             worker_counts: Segments::new(),
@@ -115,12 +121,7 @@ impl Shared {
                     crew.threads.push(thread);
                     crew.started.add(1);
                     // Only now: nothing may be queued for a worker that the system then refuses.
-                    self.sleepers.admit(me);
-                    // Partner: the fence that each publisher puts before it counts the workers.
-                    fence(Ordering::SeqCst);
-                    if self.work_in_sight() {
-                        self.sleepers.call_one(Calls::LOOK_AROUND);
-                    }
+                    self.admit(me);
                 }
                 Err(_refused) => {
                     crew.refused.add(1);
@@ -130,12 +131,110 @@ impl Shared {
         }
     }
 
+    /// Counts a worker that was prepared and now has a thread, or will have one.
+    pub(crate) fn admit(&self, worker: usize) {
+        self.sleepers.admit(worker);
+        // Partner: the fence that each publisher puts before it counts the workers.
+        fence(Ordering::SeqCst);
+        if self.work_in_sight() {
+            self.sleepers.call_one(Calls::LOOK_AROUND);
+        }
+    }
+
     /// Puts a task into the queue and calls an idle worker, if there is one.
     pub(crate) fn submit(&self, task: Task, urgency: Urgency) -> Reached {
         self.queue.push(task);
         // Partner: the fence that a worker puts after it has announced that it is idle.
         fence(Ordering::SeqCst);
         self.call(Calls::LOOK_AROUND, urgency)
+    }
+
+    /// Puts a job where any member takes it.
+    pub(crate) fn inject(&self, job: Job) {
+        self.jobs.injector.push(job);
+        self.tell_of_jobs();
+    }
+
+    /// Puts a letter to each of the first `workers` members where it finds it.
+    pub(crate) fn post_to_all(&self, mut letter: impl FnMut(usize) -> Job, workers: usize) {
+        self.jobs.had_broadcast.store(true, Ordering::Relaxed);
+        for index in 0..workers {
+            self.jobs.identity(index).letters.push(letter(index));
+        }
+        // Partner: the fence that a member puts after it has announced that it is idle.
+        fence(Ordering::SeqCst);
+        for index in 0..workers {
+            self.sleepers.call_this(index, Calls::BY_NAME);
+        }
+    }
+
+    /// A job was put where others may take it: somebody is called who looks for it, unless somebody looks
+    /// already.
+    #[inline]
+    pub(crate) fn tell_of_jobs(&self) {
+        // Partner: the fence that a member puts after it has announced that it is idle.
+        fence(Ordering::SeqCst);
+        if !self.jobs.is_searched() && self.sleepers.someone_is_idle() {
+            self.call_to_search();
+        }
+    }
+
+    #[cold]
+    fn call_to_search(&self) {
+        while self.jobs.begin_search() {
+            let reached = self.sleepers.call_for_jobs(Calls::LOOK_FOR_JOBS);
+            if reached.somebody() {
+                return;
+            }
+            // Whoever put a job meanwhile has left it to this search, and whoever has become idle may not
+            // have seen that job.
+            self.jobs.end_search();
+            // Partner: the same fences.
+            fence(Ordering::SeqCst);
+            if !self.jobs.any(self.workers()) || !self.sleepers.someone_is_idle() {
+                return;
+            }
+        }
+    }
+
+    /// Whoever was called to look for jobs has looked, and has not yet begun with what was found. If there
+    /// are more, the next one is called.
+    pub(crate) fn search_ends(&self) {
+        self.jobs.end_search();
+        // Partner: the fence of whoever has put a job and found that somebody looks.
+        fence(Ordering::SeqCst);
+        if self.jobs.any(self.workers()) && self.sleepers.someone_is_idle() {
+            self.call_to_search();
+        }
+    }
+
+    /// A task is queued that nobody waits for.
+    pub(crate) fn begin_task(&self) {
+        self.jobs.unfinished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has ended.
+    pub(crate) fn end_task(&self) {
+        // Release: partner is the Acquire in `is_over`.
+        if self.jobs.unfinished.fetch_sub(1, Ordering::Release) == 1 {
+            // Partner: the fence that a worker puts after it has announced that it is idle.
+            fence(Ordering::SeqCst);
+            if self.is_closing() {
+                self.call_all();
+            }
+        }
+    }
+
+    /// Whether the workers may end: nobody will queue anything, and nothing is left.
+    pub(crate) fn is_over(&self) -> bool {
+        // Acquire: partner is the Release in `end_task`.
+        self.is_closing()
+            && self.queue.is_empty()
+            && self.jobs.unfinished.load(Ordering::Acquire) == 0
+    }
+
+    fn call_all(&self) {
+        while self.sleepers.call_one(Calls::LOOK_AROUND).somebody() {}
     }
 
     /// Runs a task; its panic goes to the handler.
@@ -162,7 +261,8 @@ impl Shared {
         self.board.any_marked()
             || !self.queue.is_empty()
             || self.watch.is_wanted()
-            || self.is_closing()
+            || self.jobs.any(self.workers())
+            || self.is_over()
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -177,7 +277,7 @@ impl Shared {
         self.closing.store(true, Ordering::Release);
         // Partner: the fence that a worker puts after it has announced that it is idle.
         fence(Ordering::SeqCst);
-        while self.sleepers.call_one(Calls::LOOK_AROUND).somebody() {}
+        self.call_all();
         let threads = {
             let mut crew = self
                 .crew

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::builder::Handler;
 use super::chain::{Calls, Place, Task};
+use super::member::{Kind, Member};
 use super::shared::Shared;
 use super::watch::{self, Look};
 use super::window::Window;
 use crate::affinity::{current_processor, leave, pin_current_thread};
+use crate::jobs::Job;
 use crate::parking::{Call, Waited};
 use crate::price::Start;
 use crate::slot::Slot;
@@ -32,9 +34,14 @@ pub(crate) fn main(shared: &Shared, number: usize) {
         is_new: Cell::new(true),
         queue_first: Cell::new(false),
     };
-    worker.handle(&shared.config.on_start, "a start_handler");
-    worker.work();
-    worker.handle(&shared.config.on_exit, "an exit_handler");
+    // SAFETY: the number was prepared for this worker, and is lent only while it sleeps.
+    unsafe {
+        Member::be(shared, number, Kind::Worker, 0, |me| {
+            worker.handle(&shared.config.on_start, "a start_handler");
+            worker.work(me);
+            worker.handle(&shared.config.on_exit, "an exit_handler");
+        });
+    }
 }
 
 struct Worker<'a> {
@@ -77,18 +84,18 @@ impl Worker<'_> {
     }
 
     /// Works until the pool closes and nothing is left.
-    fn work(&self) {
+    fn work(&self, me: &Member) {
         let mut window = Window::new(self.shared.config.spin);
         // A worker that has done something may soon be wanted again, and so may one that was called
         // too late to do anything; one that has woken up by itself sleeps on.
         let mut wanted = false;
         let mut idle_since = Instant::now();
         loop {
-            while self.look_around() {
+            while self.look_around(me) {
                 wanted = true;
                 idle_since = Instant::now();
             }
-            if self.shared.is_closing() && self.shared.queue.is_empty() {
+            if self.shared.is_over() {
                 return;
             }
             if !self.on_watch.get() {
@@ -100,10 +107,12 @@ impl Worker<'_> {
                 Duration::ZERO
             };
             let limit = self.on_watch.get().then_some(self.period.get());
+            let in_sight =
+                || self.shared.work_in_sight() || self.shared.jobs.has_letters(self.number);
             let waited = self
                 .shared
                 .sleepers
-                .wait(self.number, spin, limit, || self.shared.work_in_sight());
+                .wait(self.number, spin, limit, in_sight);
             wanted = match waited {
                 Waited::InSight => wanted,
                 Waited::TimedOut => self.look_at_the_board(),
@@ -127,7 +136,7 @@ impl Worker<'_> {
                         window.called_after(Duration::ZERO);
                         Start::Spinning
                     };
-                    if !self.answer(call, start, at) {
+                    if !self.answer(me, call, start, at) {
                         // A worker that comes too late is too slow to come from its sleep.
                         window.called_after(Duration::ZERO);
                     }
@@ -151,7 +160,7 @@ impl Worker<'_> {
     }
 
     /// Does what it was called for, if there is still something to do.
-    fn answer(&self, call: Call, start: Start, at: u64) -> bool {
+    fn answer(&self, me: &Member, call: Call, start: Start, at: u64) -> bool {
         let met = match start {
             Start::Parked => &self.counts.parks,
             Start::Spinning => &self.counts.spins_met_work,
@@ -160,7 +169,12 @@ impl Worker<'_> {
         self.called.set(Some((start, at)));
         let found = match Calls::slot(call) {
             Some(index) => self.follow(&Place::Board(index), start == Start::Parked),
-            None => self.look_around(),
+            None if call == Calls::LOOK_FOR_JOBS => {
+                let job = me.find();
+                self.shared.search_ends();
+                self.run(me, job)
+            }
+            None => self.look_around(me),
         };
         self.called.set(None);
         if !found {
@@ -206,12 +220,25 @@ impl Worker<'_> {
 
     /// Does one thing that nobody called this worker for: a loop that marked itself, because
     /// somebody waits for it, or the oldest task.
-    fn look_around(&self) -> bool {
+    fn look_around(&self, me: &Member) -> bool {
         let queue_first = self.queue_first.get();
         self.queue_first.set(!queue_first);
         (queue_first && self.take_a_task())
             || self.visit_a_marked_slot()
             || (!queue_first && self.take_a_task())
+            || (self.sees_jobs() && self.run(me, me.find()))
+    }
+
+    fn sees_jobs(&self) -> bool {
+        let jobs = &self.shared.jobs;
+        jobs.any(self.shared.workers()) || jobs.has_letters(self.number)
+    }
+
+    fn run(&self, me: &Member, job: Option<Job>) -> bool {
+        let Some(job) = job else { return false };
+        self.give_watch_away();
+        me.run(job);
+        true
     }
 
     fn visit_a_marked_slot(&self) -> bool {

@@ -1,0 +1,359 @@
+//! `Member`: a thread that holds an identity of a pool, and what it does while it waits.
+
+use std::cell::{Cell, OnceCell};
+use std::ptr;
+use std::sync::Arc;
+
+use super::chain::Calls;
+use super::shared::Shared;
+use crate::jobs::{Identity, Job, Latch};
+use crate::queue::ConcurrentQueue;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{spin_loop, yield_now};
+use crate::tuning::{WAIT_PAUSES, WAIT_YIELDS};
+
+/// Why a thread holds an identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It is that worker, or was made it.
+    Worker,
+    /// A worker that sleeps has lent it, for one call from outside the pool. This thread may hold locks
+    /// and has frames that know nothing of the pool, so while it waits it runs only what is part of that
+    /// call.
+    Guest,
+}
+
+/// A thread that holds an identity. It lives on that thread's stack.
+pub(crate) struct Member<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) index: usize,
+    kind: Kind,
+    identity: Cell<Option<&'a Identity>>,
+    /// Which call from outside the pool runs here; see [`Job::call`].
+    call: Cell<u64>,
+    random: Cell<u64>,
+    guests_line: OnceCell<Arc<ConcurrentQueue<Job>>>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Member<'static>> = const { Cell::new(ptr::null()) };
+}
+
+/// Who has taken a job out of its owner's deque, if that is known: a hint where to look for what it is
+/// made of.
+pub(crate) struct Taker(AtomicUsize);
+
+impl Taker {
+    const NOBODY: usize = usize::MAX;
+
+    pub(crate) const fn nobody() -> Self {
+        Taker(AtomicUsize::new(Self::NOBODY))
+    }
+
+    pub(crate) fn is(&self, index: usize) {
+        // Relaxed, here and below: a hint.
+        self.0.store(index, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<usize> {
+        let index = self.0.load(Ordering::Relaxed);
+        (index != Self::NOBODY).then_some(index)
+    }
+}
+
+impl<'a> Member<'a> {
+    /// The calling thread becomes the holder of an identity for as long as `f` runs; `call` tells what
+    /// for, 0 where that is nothing in particular.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else holds it.
+    pub(crate) unsafe fn be<R>(
+        shared: &'a Shared,
+        index: usize,
+        kind: Kind,
+        call: u64,
+        f: impl FnOnce(&Member<'a>) -> R,
+    ) -> R {
+        struct Restore(*const Member<'static>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                // In a thread that is ending nobody asks any more.
+                let _ = CURRENT.try_with(|current| current.set(self.0));
+            }
+        }
+
+        let member = Member::new(shared, index, kind, call);
+        let this = ptr::from_ref(&member).cast::<Member<'static>>();
+        let _restore = Restore(CURRENT.with(|current| current.replace(this)));
+        f(&member)
+    }
+
+    /// The calling thread becomes the holder of an identity for the rest of its life, unless it holds one.
+    pub(crate) fn become_for_good(shared: &Arc<Shared>, index: usize) -> bool {
+        CURRENT.with(|current| {
+            let is_free = current.get().is_null();
+            if is_free {
+                // Both are leaked: nobody knows when the thread uses them last.
+                let shared: &'static Arc<Shared> = Box::leak(Box::new(Arc::clone(shared)));
+                let member = Member::new(shared, index, Kind::Worker, 0);
+                current.set(Box::leak(Box::new(member)));
+            }
+            is_free
+        })
+    }
+
+    fn new(shared: &'a Shared, index: usize, kind: Kind, call: u64) -> Self {
+        Member {
+            shared,
+            index,
+            kind,
+            identity: Cell::new(None),
+            call: Cell::new(call),
+            random: Cell::new(0x9E37_79B9_7F4A_7C15 ^ (index as u64 + 1)),
+            guests_line: OnceCell::new(),
+        }
+    }
+
+    /// Calls `f` with the identity that the calling thread holds, if it holds one.
+    #[inline]
+    pub(crate) fn current<R>(f: impl FnOnce(Option<&Member<'_>>) -> R) -> R {
+        let current = CURRENT.try_with(Cell::get).unwrap_or(ptr::null());
+        // SAFETY: it is null, or was set by `be`, which is on this thread's stack below this call and
+        // resets it before the member goes.
+        f(unsafe { current.as_ref() })
+    }
+
+    /// Which call from outside the pool runs here.
+    #[inline]
+    pub(crate) fn call(&self) -> u64 {
+        self.call.get()
+    }
+
+    #[inline]
+    fn identity(&self) -> &'a Identity {
+        match self.identity.get() {
+            Some(identity) => identity,
+            None => self.find_identity(),
+        }
+    }
+
+    #[cold]
+    fn find_identity(&self) -> &'a Identity {
+        let identity = self.shared.jobs.identity(self.index);
+        self.identity.set(Some(identity));
+        identity
+    }
+
+    /// Puts a job at the back of its own deque, where others may take it.
+    #[inline]
+    pub(crate) fn push(&self, job: Job) {
+        // SAFETY: this thread is the holder: a member is never seen by another.
+        unsafe { self.identity().push(job) }
+        self.shared.tell_of_jobs();
+    }
+
+    /// Puts a job at the end of a line, and a place in that line at the back of its own deque: whoever
+    /// takes the place runs the line's first job. The line must be there until then.
+    pub(crate) fn push_in(&self, line: &ConcurrentQueue<Job>, job: Job) {
+        /// # Safety
+        ///
+        /// `line` is the address of a live queue that holds a job for this call.
+        unsafe fn run_first(line: *const ()) {
+            // SAFETY: the caller's promise.
+            let line = unsafe { &*line.cast::<ConcurrentQueue<Job>>() };
+            let job = line.pop().expect("a line has a job for each place in it");
+            // SAFETY: a queue gives a job to one taker.
+            unsafe { job.run() };
+        }
+        line.push(job);
+        // SAFETY: the job that was just put there is for this place.
+        self.push(unsafe { Job::new(ptr::from_ref(line).cast(), run_first, job.call) });
+    }
+
+    /// The same with its own line.
+    pub(crate) fn push_in_line(&self, job: Job) {
+        match self.kind {
+            Kind::Worker => self.push_in(&self.identity().line, job),
+            Kind::Guest => self.push_in_guests_line(job),
+        }
+    }
+
+    /// A guest has a line of its own, because the first in the identity's may be another's. It is there
+    /// as long as somebody has a place in it.
+    #[cold]
+    fn push_in_guests_line(&self, job: Job) {
+        /// # Safety
+        ///
+        /// `line` came from `Arc::into_raw`, of a queue that holds a job for this call.
+        unsafe fn run_first(line: *const ()) {
+            // SAFETY: the caller's promise.
+            let line = unsafe { Arc::from_raw(line.cast::<ConcurrentQueue<Job>>()) };
+            let job = line.pop().expect("a line has a job for each place in it");
+            // SAFETY: a queue gives a job to one taker.
+            unsafe { job.run() };
+        }
+        let line = self.guests_line.get_or_init(Arc::default);
+        line.push(job);
+        let place = Arc::into_raw(Arc::clone(line)).cast();
+        // SAFETY: the job that was just put there is for this place, which holds a count of the line.
+        self.push(unsafe { Job::new(place, run_first, job.call) });
+    }
+
+    /// Whether it is of that pool.
+    #[inline]
+    pub(crate) fn is_of(&self, shared: &Shared) -> bool {
+        self.shared.id == shared.id
+    }
+
+    /// Takes a job of its own.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Job> {
+        if self.shared.config.oldest_first {
+            return self.identity().steal();
+        }
+        // SAFETY: as in `push`.
+        unsafe { self.identity().pop() }
+    }
+
+    /// Whether its own deque has a job.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.identity().is_empty()
+    }
+
+    /// Takes a job of its own, or a letter.
+    pub(crate) fn own(&self) -> Option<Job> {
+        self.pop().or_else(|| self.identity().letters.pop())
+    }
+
+    /// Takes a job that anybody with an identity may run: its own, another's oldest, an injected one.
+    pub(crate) fn find(&self) -> Option<Job> {
+        self.own()
+            .or_else(|| self.steal_from_any())
+            .or_else(|| self.shared.jobs.injector.pop())
+    }
+
+    fn steal_from_any(&self) -> Option<Job> {
+        let workers = self.shared.workers();
+        let start = self.next_random() as usize % workers.max(1);
+        (start..workers)
+            .chain(0..start)
+            .filter(|&victim| victim != self.index)
+            .find_map(|victim| self.shared.jobs.steal(victim))
+    }
+
+    /// Marsaglia's xorshift.
+    fn next_random(&self) -> u64 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        x
+    }
+
+    /// Runs a job that was taken out of a queue.
+    #[inline]
+    pub(crate) fn run(&self, job: Job) {
+        let before = self.call.replace(job.call);
+        // SAFETY: a queue gives a job to one taker.
+        unsafe { job.run() };
+        self.call.set(before);
+    }
+
+    /// Waits until the latch is set, and runs jobs meanwhile: first its own, then what `taker` has made
+    /// of the one that is waited for, then whatever there is.
+    pub(crate) fn wait(&self, latch: &Latch, taker: &Taker) {
+        self.wait_by(latch, || self.find_while_waiting(taker), Patience::Inside)
+    }
+
+    /// The same for what happens in another pool: there may be nobody else here to run what is injected
+    /// for its sake.
+    pub(crate) fn wait_for_other_pool(&self, latch: &Latch) {
+        let find = || {
+            self.own()
+                .or_else(|| self.shared.jobs.injector.pop())
+                .or_else(|| (self.kind != Kind::Guest).then(|| self.steal_from_any())?)
+        };
+        self.wait_by(latch, find, Patience::Abroad)
+    }
+
+    fn find_while_waiting(&self, taker: &Taker) -> Option<Job> {
+        if let Some(job) = self.own() {
+            return Some(job);
+        }
+        if let Some(job) = taker.get().and_then(|taker| self.shared.jobs.steal(taker)) {
+            if self.kind != Kind::Guest || job.call == self.call() {
+                return Some(job);
+            }
+            self.shared.inject(job);
+        }
+        if self.kind == Kind::Guest {
+            return None;
+        }
+        self.steal_from_any()
+            .or_else(|| self.shared.jobs.injector.pop())
+    }
+
+    fn wait_by(&self, latch: &Latch, find: impl Fn() -> Option<Job>, patience: Patience) {
+        let (mut idle, mut searching) = (0, false);
+        while !latch.is_set() {
+            let found = find();
+            if std::mem::take(&mut searching) {
+                self.shared.search_ends();
+            }
+            if let Some(job) = found {
+                self.run(job);
+                idle = 0;
+                continue;
+            }
+            idle += 1;
+            if cfg!(loom) || idle > WAIT_PAUSES / PAUSES + WAIT_YIELDS {
+                searching = self.sleep(latch, patience);
+                idle = 0;
+            } else if idle > WAIT_PAUSES / PAUSES {
+                yield_now();
+            } else {
+                for _ in 0..PAUSES {
+                    if latch.is_set() {
+                        return;
+                    }
+                    spin_loop();
+                }
+            }
+        }
+        if searching {
+            self.shared.search_ends();
+        }
+    }
+
+    /// Sleeps until it is called. True: to look for jobs.
+    fn sleep(&self, latch: &Latch, patience: Patience) -> bool {
+        let shared = self.shared;
+        let jobs = &shared.jobs;
+        let helps = self.kind != Kind::Guest || patience == Patience::Abroad;
+        let stay_awake = || {
+            !latch.fall_asleep()
+                || jobs.has_letters(self.index)
+                || match self.kind {
+                    Kind::Guest => helps && !jobs.injector.is_empty(),
+                    Kind::Worker => jobs.any(shared.workers()),
+                }
+        };
+        let call = shared.sleepers.wait_inside(self.index, helps, stay_awake);
+        latch.wake_up();
+        call == Some(Calls::LOOK_FOR_JOBS)
+    }
+}
+
+/// Pauses between two looks at the queues.
+const PAUSES: u32 = 8;
+
+/// What a member waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// Something in its own pool.
+    Inside,
+    /// Something in another.
+    Abroad,
+}
