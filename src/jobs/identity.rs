@@ -4,6 +4,7 @@ use crossbeam_deque::{Steal, Stealer, Worker};
 
 use super::Job;
 use crate::queue::ConcurrentQueue;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A deque, and two queues beside it. One thread at a time is the *holder*, and it alone pushes to the
 /// deque and pops from it; anybody may steal.
@@ -14,6 +15,8 @@ pub(crate) struct Identity {
     pub(crate) line: ConcurrentQueue<Job>,
     /// Jobs for the holder and nobody else.
     pub(crate) letters: ConcurrentQueue<Job>,
+    /// Whether its jobs are not worth stealing: only the worker on watch looks here.
+    pub(crate) is_light: AtomicBool,
 }
 
 // SAFETY: all but `deque` is `Sync`. `deque` is used only by the holder, as `push` and `pop` ask for, and
@@ -29,6 +32,7 @@ impl Default for Identity {
             front,
             line: ConcurrentQueue::new(),
             letters: ConcurrentQueue::new(),
+            is_light: AtomicBool::new(false),
         }
     }
 }
@@ -63,6 +67,12 @@ impl Identity {
                 Steal::Retry => std::hint::spin_loop(),
             }
         }
+    }
+
+    /// Whether others should look here.
+    pub(crate) fn is_worth_a_look(&self) -> bool {
+        // Relaxed: about speed only.
+        !self.is_light.load(Ordering::Relaxed) && !self.is_empty()
     }
 
     /// Whether the deque is empty.

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 
 use crate::queue::ConcurrentQueue;
 use crate::segments::Segments;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 pub(crate) use self::identity::Identity;
 pub(crate) use self::job::Job;
@@ -40,6 +40,8 @@ pub(crate) struct Jobs {
     /// Whether somebody has been woken to look for jobs and has not found any yet. While there is,
     /// nobody else is woken: whoever finds one wakes the next, if there are more.
     searching: AtomicBool,
+    /// How many calls from outside there have been.
+    pub(crate) calls: AtomicU64,
     /// Whether there was ever a broadcast.
     pub(crate) had_broadcast: AtomicBool,
     /// Tasks that nobody waits for and that have not ended yet: the workers stay for them.
@@ -53,6 +55,7 @@ impl Jobs {
             made: AtomicUsize::new(0),
             injector: ConcurrentQueue::new(),
             searching: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
             had_broadcast: AtomicBool::new(false),
             unfinished: AtomicUsize::new(0),
         }
@@ -61,27 +64,48 @@ impl Jobs {
     /// What belongs to an index.
     pub(crate) fn identity(&self, index: usize) -> &Identity {
         self.identities.get_or_make(index).get_or_init(|| {
-            // Relaxed: whoever looks for jobs puts a fence before.
             self.made.fetch_add(1, Ordering::Relaxed);
+            // Partner: the fence that a worker puts after it has announced that it sleeps. Either it sees
+            // that there is a deque, and from then on puts a heavy barrier, or whoever pushes sees it.
+            fence(Ordering::SeqCst);
             Box::default()
         })
     }
 
-    /// Takes the oldest job of an identity's deque.
-    pub(crate) fn steal(&self, victim: usize) -> Option<Job> {
-        self.identities.get(victim)?.get()?.steal()
+    /// Whether there is a deque.
+    pub(crate) fn are_in_use(&self) -> bool {
+        // Relaxed: the fences order it.
+        self.made.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a job waits that any worker may take, of `workers`.
+    /// Takes the oldest job of an identity's deque, if it is worth it or `light_ones` are to be taken.
+    pub(crate) fn steal(&self, victim: usize, light_ones: bool) -> Option<Job> {
+        let identity = self.identities.get(victim)?.get()?;
+        (light_ones || identity.is_worth_a_look()).then(|| identity.steal())?
+    }
+
+    /// Whether a job waits that any worker may take, of `workers`, and should.
     pub(crate) fn any(&self, workers: usize) -> bool {
-        if !self.injector.is_empty() {
-            return true;
-        }
-        if self.made.load(Ordering::Relaxed) == 0 {
+        !self.injector.is_empty() || self.any_deque(workers, Identity::is_worth_a_look)
+    }
+
+    /// Whether a job waits in any deque, worth a look or not.
+    pub(crate) fn any_at_all(&self, workers: usize) -> bool {
+        self.any_deque(workers, |identity| !identity.is_empty())
+    }
+
+    fn any_deque(&self, workers: usize, is_of_use: impl Fn(&Identity) -> bool) -> bool {
+        if !self.are_in_use() {
             return false;
         }
-        let deques = (0..workers).filter_map(|index| self.identities.get(index)?.get());
-        deques.into_iter().any(|identity| !identity.is_empty())
+        let mut deques = (0..workers).filter_map(|index| self.identities.get(index)?.get());
+        deques.any(|identity| is_of_use(identity))
+    }
+
+    /// A job has waited for long: nothing is light any more.
+    pub(crate) fn all_are_worth_a_look(&self) {
+        let identities = self.identities.iter().filter_map(OnceLock::get);
+        identities.for_each(|identity| identity.is_light.store(false, Ordering::Relaxed));
     }
 
     /// Whether a letter waits for the holder of an identity.

@@ -37,5 +37,5 @@ mod sleepers;
 mod waiters;
 
 pub(crate) use parker::Parker;
-pub(crate) use sleepers::{Call, Claimed, Reached, Sleepers, Waited};
+pub(crate) use sleepers::{Call, Claimed, Reached, Sleepers, Stage, Waited};
 pub(crate) use waiters::Waiters;

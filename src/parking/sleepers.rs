@@ -22,11 +22,14 @@ pub(crate) struct Call(NonZeroU32);
 
 impl Call {
     /// Stop spinning and park: kept by [`Sleepers`] itself, never handed out.
+    /// To a worker that spins: it goes to sleep.
     const PARK: u32 = u32::MAX;
+    /// The same, but it is not announced: whoever has claimed it takes its place.
+    const LEND: u32 = u32::MAX - 1;
 
-    /// Call number `n`, below `u32::MAX - 1`.
+    /// Call number `n`, below `u32::MAX - 2`.
     pub(crate) const fn new(n: u32) -> Self {
-        debug_assert!(n < Self::PARK - 1);
+        debug_assert!(n < Self::LEND - 1);
         Call(NonZeroU32::MIN.saturating_add(n))
     }
 
@@ -75,6 +78,17 @@ impl Drop for Claimed<'_> {
     fn drop(&mut self) {
         self.sleepers.place(self.worker).tell(self.call);
     }
+}
+
+/// When a worker asks whether there is work in sight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It has announced that it spins, or that it spins no more.
+    BeforeSpinning,
+    /// It spins.
+    Spinning,
+    /// It has announced that it sleeps. What it does not see now it sleeps through.
+    BeforeSleeping,
 }
 
 /// Whom a call reached.
@@ -313,6 +327,11 @@ impl Sleepers {
         self.workers_awake() != 0
     }
 
+    /// The same for whoever has borrowed one.
+    pub(crate) fn someone_is_awake_beside_one(&self) -> bool {
+        self.workers_awake() > 1
+    }
+
     /// For a worker: whether all others sleep, and there is no processor for another one.
     pub(crate) fn others_sleep_on(&self) -> bool {
         self.workers_awake() == 1 && !self.processor_to_spare()
@@ -330,6 +349,14 @@ impl Sleepers {
         [&self.spinning, &self.parked, &self.inside]
             .iter()
             .any(|set| set.len(workers) != 0)
+    }
+
+    /// Whether all who could be called sleep.
+    #[inline]
+    pub(crate) fn only_sleepers_are_idle(&self) -> bool {
+        let workers = self.workers();
+        self.spinning.len(workers) == 0
+            && (self.parked.len(workers) != 0 || self.inside.len(workers) != 0)
     }
 
     /// Calls somebody who could run a job: one that spins, one that sleeps, or one that sleeps inside
@@ -386,18 +413,26 @@ impl Sleepers {
         self.inner_place(me).sleep(None, || false).map(Call)
     }
 
-    /// Claims a worker that sleeps, to take its place among those that work: it sleeps on.
-    pub(crate) fn claim_asleep(&self) -> Option<usize> {
-        self.parked.claim(self.workers())
+    /// Claims a worker that is idle, to take its place among those that work: it sleeps on, or falls
+    /// asleep.
+    pub(crate) fn borrow(&self) -> Option<usize> {
+        let workers = self.workers();
+        self.parked.claim(workers).or_else(|| {
+            let worker = self.spinning.claim(workers)?;
+            let place = self.place(worker);
+            place.is_timed.store(false, Ordering::Relaxed);
+            place.tell(Call::LEND);
+            Some(worker)
+        })
     }
 
-    /// Whether a worker that was claimed in its sleep sleeps with a limit.
+    /// Whether a worker that was borrowed sleeps with a limit.
     pub(crate) fn is_timed(&self, worker: usize) -> bool {
         // Relaxed: the claim has acquired the announcement.
         self.place(worker).is_timed.load(Ordering::Relaxed)
     }
 
-    /// Announces a worker in its stead that was claimed with [`claim_asleep`](Self::claim_asleep) and not called. The
+    /// Announces a worker in its stead that was borrowed and not called. The
     /// caller looks for work for it after a `fence(SeqCst)`.
     pub(crate) fn announce_again(&self, worker: usize) {
         self.parked.announce(worker);
@@ -413,13 +448,13 @@ impl Sleepers {
 
     /// Waits, as worker `me`, until called: spins for at most `spin` where a processor is free for
     /// it, then sleeps, for at most `limit` if there is one. `work_in_sight` is asked after each
-    /// announcement.
+    /// announcement, and now and then while it spins.
     pub(crate) fn wait(
         &self,
         me: usize,
         spin: Duration,
         limit: Option<Duration>,
-        work_in_sight: impl Fn() -> bool,
+        work_in_sight: impl Fn(Stage) -> bool,
     ) -> Waited {
         // The asking worker is awake in this count, and stays so.
         let may_spin = || self.workers_awake() <= self.spare_processors;
@@ -427,17 +462,24 @@ impl Sleepers {
             self.spinning.announce(me);
             // Partner: the fence that each publisher puts before `call_one`.
             fence(Ordering::SeqCst);
-            if !work_in_sight() && may_spin() {
-                self.spin(me, spin);
+            if !work_in_sight(Stage::BeforeSpinning) && may_spin() {
+                self.spin(me, spin, || work_in_sight(Stage::Spinning));
             }
             if self.spinning.withdraw(me) {
-                if work_in_sight() {
+                if work_in_sight(Stage::BeforeSpinning) {
                     return Waited::InSight;
                 }
             } else {
-                let call = self.place(me).take_call();
-                if call.get() != Call::PARK {
-                    return self.called_for(me, call, false);
+                let place = self.place(me);
+                match place.take_call() {
+                    call if call.get() == Call::PARK => {}
+                    call if call.get() == Call::LEND => {
+                        // Asleep and claimed, as if it had been so before.
+                        if let Some(call) = place.sleep(None, || false) {
+                            return self.called_for(me, call, true);
+                        }
+                    }
+                    call => return self.called_for(me, call, false),
                 }
             }
         }
@@ -447,7 +489,7 @@ impl Sleepers {
         self.parked.announce(me);
         // Partner: the fence that each publisher puts before `call_one`.
         fence(Ordering::SeqCst);
-        if work_in_sight() && self.parked.withdraw(me) {
+        if work_in_sight(Stage::BeforeSleeping) && self.parked.withdraw(me) {
             return Waited::InSight;
         }
         match self.place(me).sleep(limit, || self.parked.withdraw(me)) {
@@ -486,7 +528,7 @@ impl Sleepers {
     /// Polls the call word, a line that only a claimer writes, until it is filled or `limit` is
     /// over.
     #[cfg(not(loom))]
-    fn spin(&self, me: usize, limit: Duration) {
+    fn spin(&self, me: usize, limit: Duration, work_in_sight: impl Fn() -> bool) {
         let call = &self.place(me).call;
         let start = Instant::now();
         loop {
@@ -496,7 +538,7 @@ impl Sleepers {
                 }
                 spin_loop();
             }
-            if start.elapsed() >= limit {
+            if work_in_sight() || start.elapsed() >= limit {
                 return;
             }
         }
@@ -505,7 +547,7 @@ impl Sleepers {
     /// A model's spin is one look: whether it ends by a call or by the clock, both ways are
     /// explored.
     #[cfg(loom)]
-    fn spin(&self, _: usize, _: Duration) {
+    fn spin(&self, _: usize, _: Duration, _: impl Fn() -> bool) {
         yield_now();
     }
 

@@ -13,23 +13,44 @@
 //!   that call each other would wait for each other.
 //! * Nobody is a guest where a difference could show: see [`Shared::may_have_guests`].
 
-use std::sync::atomic::{AtomicU64, Ordering as Std};
+//!
+//! # What it is worth
+//!
+//! A guest's call is priced as a loop is: the pool remembers what it took by its code. As long as it is
+//! taken for light nobody is woken for it and nobody looks at its deque but the worker on watch.
+
+use std::cell::Cell;
+use std::panic::Location;
 
 use super::chain::Calls;
 use super::member::{Kind, Member};
 use super::shared::Shared;
+use crate::clock;
+use crate::price::{Decision, Helper, Key, Memory, Subject};
 use crate::sync::atomic::{fence, Ordering};
 
+/// What a thread remembers of the calls that it made as a guest.
+#[derive(Default)]
+struct Notes {
+    /// When the last one was over.
+    last: Cell<u64>,
+    memory: Memory,
+}
+
+thread_local! {
+    static NOTES: Notes = Notes::default();
+}
+
 impl Shared {
-    /// Runs `f` on this thread as the holder of a lent identity, or gives it back to be run elsewhere.
-    /// The thread holds no identity.
+    /// Runs `f` on this thread as the holder of a borrowed identity, or gives it back to be run elsewhere.
+    /// The thread holds no identity. `f` is told that it has moved.
     pub(crate) fn as_guest<F, R>(&self, f: F) -> Result<R, F>
     where
         F: FnOnce(&Member, bool) -> R,
     {
         /// Gives it back, whether or not the call panicked.
-        struct Lent<'a>(&'a Shared, usize);
-        impl Drop for Lent<'_> {
+        struct Borrowed<'a>(&'a Shared, usize);
+        impl Drop for Borrowed<'_> {
             fn drop(&mut self) {
                 self.0.take_back(self.1);
             }
@@ -38,15 +59,64 @@ impl Shared {
         if !self.may_have_guests() || !stack::is_ample(self.config.stack()) {
             return Err(f);
         }
-        let Some(index) = self.sleepers.claim_asleep() else {
+        let Some(index) = self.sleepers.borrow() else {
             return Err(f);
         };
-        let _lent = Lent(self, index);
+        let _borrowed = Borrowed(self, index);
         if self.sleepers.is_timed(index) {
             return Err(f);
         }
+        // Relaxed: a number of its own.
+        let call = self.jobs.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let code = Self::as_guest::<F, R> as *const () as usize;
+        let run =
+            |me: &Member| self.priced(me, Key::new(code, Location::caller(), 1), || f(me, true));
         // SAFETY: it was claimed, so its worker sleeps until it gets the call that is owed to it.
-        Ok(unsafe { Member::be(self, index, Kind::Guest, next_call(), |me| f(me, true)) })
+        Ok(unsafe { Member::be(self, index, Kind::Guest, call, run) })
+    }
+
+    /// Runs a guest's call, for which others are brought in if it is worth it.
+    fn priced<R>(&self, me: &Member, key: Key, f: impl FnOnce() -> R) -> R {
+        let subject = Subject {
+            costs: &self.costs,
+            market: &self.market,
+            key,
+            len: 1,
+        };
+        let since = clock::now();
+        let helper = if self.sleepers.someone_spins() {
+            Helper::Spins
+        } else if self.sleepers.someone_is_awake_beside_one() {
+            Helper::IsAwake
+        } else {
+            Helper::Sleeps
+        };
+        let (decision, gap) = NOTES.with(|notes| {
+            let gap = clock::between(notes.last.get(), since);
+            (subject.decide(|| helper, || gap, &notes.memory), gap)
+        });
+        match decision {
+            Decision::BringIn { .. } => {}
+            Decision::Alone { expected, .. } => {
+                me.take_for_light(since, subject.patience(expected))
+            }
+            Decision::Probe => me.take_for_light(since, subject.patience(0)),
+        }
+        let result = f();
+        let (was_light, came) = (me.was_light(), me.was_helped());
+        let now = clock::now();
+        let took = clock::between(since, now);
+        match decision {
+            Decision::Alone { expected, gaps } => {
+                subject.after_alone(expected, gaps, took, Some(gap))
+            }
+            // With others about it took less than it would have alone.
+            Decision::Probe if came && !was_light => subject.after_probe(2 * took),
+            Decision::Probe => subject.after_probe(took),
+            Decision::BringIn { .. } => subject.after_help(took, helper == Helper::Spins, came),
+        }
+        NOTES.with(|notes| notes.last.set(now));
+        result
     }
 
     /// Whether a guest could not be told from a worker: the workers have the names and stacks that threads
@@ -62,16 +132,10 @@ impl Shared {
         // Partner: the fence that whoever publishes something puts before it looks for idle workers. What
         // was published while the worker could not be called is seen here, or the worker is seen there.
         fence(Ordering::SeqCst);
-        if self.jobs.has_letters(index) || self.work_in_sight() {
+        if self.anything_to_do(index) {
             self.sleepers.call_this(index, Calls::LOOK_AROUND);
         }
     }
-}
-
-/// A number for a call from outside; not 0.
-fn next_call() -> u64 {
-    static CALLS: AtomicU64 = AtomicU64::new(1);
-    CALLS.fetch_add(1, Std::Relaxed)
 }
 
 /// How much stack the calling thread has left.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::chain::Calls;
 use super::shared::Shared;
+use crate::barrier;
+use crate::clock;
 use crate::jobs::{Identity, Job, Latch};
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +35,21 @@ pub(crate) struct Member<'a> {
     call: Cell<u64>,
     random: Cell<u64>,
     guests_line: OnceCell<Arc<ConcurrentQueue<Job>>>,
+    light: Cell<Option<Light>>,
+    /// Whether it has waited for what another had taken.
+    helped: Cell<bool>,
 }
+
+/// A call that is taken for light.
+#[derive(Clone, Copy)]
+struct Light {
+    since: u64,
+    limit: u64,
+    pushes: u32,
+}
+
+/// The clock is read at the first few pushes, and then at every so many.
+const EVERY: u32 = 8;
 
 thread_local! {
     static CURRENT: Cell<*const Member<'static>> = const { Cell::new(ptr::null()) };
@@ -112,6 +128,8 @@ impl<'a> Member<'a> {
             call: Cell::new(call),
             random: Cell::new(0x9E37_79B9_7F4A_7C15 ^ (index as u64 + 1)),
             guests_line: OnceCell::new(),
+            light: Cell::new(None),
+            helped: Cell::new(false),
         }
     }
 
@@ -150,7 +168,59 @@ impl<'a> Member<'a> {
     pub(crate) fn push(&self, job: Job) {
         // SAFETY: this thread is the holder: a member is never seen by another.
         unsafe { self.identity().push(job) }
-        self.shared.tell_of_jobs();
+        // Partner: the heavy barrier of a worker that has announced that it sleeps, and of the worker on
+        // watch that lets it lapse.
+        barrier::light();
+        if self.light.get().is_some() {
+            self.push_lightly();
+        } else {
+            self.shared.tell_of_jobs();
+        }
+    }
+
+    /// After a push in a call that is taken for light: nobody is called for it, as long as somebody is on
+    /// watch and it does not take much longer than it should.
+    fn push_lightly(&self) {
+        let Some(mut light) = self.light.get() else {
+            return;
+        };
+        self.shared
+            .keep_watch(self.shared.worker_counts.get_or_make(self.index));
+        light.pushes = light.pushes.wrapping_add(1);
+        let is_time_to_look = light.pushes <= EVERY || light.pushes % EVERY == 0;
+        let goes_on = self.identity().is_light.load(Ordering::Relaxed)
+            && !(is_time_to_look && clock::between(light.since, clock::now()) > light.limit);
+        if goes_on {
+            self.light.set(Some(light));
+        } else {
+            self.identity().is_light.store(false, Ordering::Relaxed);
+            self.light.set(None);
+            self.shared.tell_of_jobs();
+        }
+    }
+
+    /// What goes on here from now on, at `since`, is taken for light, until it takes more than `limit`.
+    pub(super) fn take_for_light(&self, since: u64, limit: u64) {
+        self.identity().is_light.store(true, Ordering::Relaxed);
+        self.light.set(Some(Light {
+            since,
+            limit,
+            pushes: 0,
+        }));
+    }
+
+    /// Whether it still is. It is not any more.
+    pub(super) fn was_light(&self) -> bool {
+        let was_light = self.light.take().is_some();
+        if was_light {
+            self.identity().is_light.store(false, Ordering::Relaxed);
+        }
+        was_light
+    }
+
+    /// Whether anybody has taken what it waited for.
+    pub(super) fn was_helped(&self) -> bool {
+        self.helped.get()
     }
 
     /// Puts a job at the end of a line, and a place in that line at the back of its own deque: whoever
@@ -239,7 +309,7 @@ impl<'a> Member<'a> {
         (start..workers)
             .chain(0..start)
             .filter(|&victim| victim != self.index)
-            .find_map(|victim| self.shared.jobs.steal(victim))
+            .find_map(|victim| self.shared.jobs.steal(victim, false))
     }
 
     /// Marsaglia's xorshift.
@@ -282,7 +352,10 @@ impl<'a> Member<'a> {
         if let Some(job) = self.own() {
             return Some(job);
         }
-        if let Some(job) = taker.get().and_then(|taker| self.shared.jobs.steal(taker)) {
+        if let Some(job) = taker
+            .get()
+            .and_then(|taker| self.shared.jobs.steal(taker, true))
+        {
             if self.kind != Kind::Guest || job.call == self.call() {
                 return Some(job);
             }
@@ -297,6 +370,7 @@ impl<'a> Member<'a> {
 
     fn wait_by(&self, latch: &Latch, find: impl Fn() -> Option<Job>, patience: Patience) {
         let (mut idle, mut searching) = (0, false);
+        self.helped.set(true);
         while !latch.is_set() {
             let found = find();
             if std::mem::take(&mut searching) {
@@ -337,7 +411,10 @@ impl<'a> Member<'a> {
                 || jobs.has_letters(self.index)
                 || match self.kind {
                     Kind::Guest => helps && !jobs.injector.is_empty(),
-                    Kind::Worker => jobs.any(shared.workers()),
+                    // As before any sleep.
+                    Kind::Worker => {
+                        (jobs.are_in_use() && !barrier::heavy()) || jobs.any(shared.workers())
+                    }
                 }
         };
         let call = shared.sleepers.wait_inside(self.index, helps, stay_awake);

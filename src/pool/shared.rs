@@ -17,7 +17,7 @@ use crate::barrier;
 use crate::board::Board;
 use crate::count::Count;
 use crate::jobs::{Job, Jobs};
-use crate::parking::{Reached, Sleepers};
+use crate::parking::{Reached, Sleepers, Stage};
 use crate::price::{Market, Table};
 use crate::queue::ConcurrentQueue;
 use crate::segments::Segments;
@@ -136,7 +136,7 @@ impl Shared {
         self.sleepers.admit(worker);
         // Partner: the fence that each publisher puts before it counts the workers.
         fence(Ordering::SeqCst);
-        if self.work_in_sight() {
+        if self.work_waits() {
             self.sleepers.call_one(Calls::LOOK_AROUND);
         }
     }
@@ -152,7 +152,11 @@ impl Shared {
     /// Puts a job where any member takes it.
     pub(crate) fn inject(&self, job: Job) {
         self.jobs.injector.push(job);
-        self.tell_of_jobs();
+        // Partner: the fence that a member puts after it has announced that it is idle.
+        fence(Ordering::SeqCst);
+        if !self.jobs.is_searched() && self.sleepers.someone_is_idle() {
+            self.call_to_search();
+        }
     }
 
     /// Puts a letter to each of the first `workers` members where it finds it.
@@ -168,13 +172,11 @@ impl Shared {
         }
     }
 
-    /// A job was put where others may take it: somebody is called who looks for it, unless somebody looks
-    /// already.
+    /// A job was put where others may take it, with a [`light`](barrier::light) barrier or more after it:
+    /// somebody is woken who looks for it, unless somebody is awake who will.
     #[inline]
     pub(crate) fn tell_of_jobs(&self) {
-        // Partner: the fence that a member puts after it has announced that it is idle.
-        fence(Ordering::SeqCst);
-        if !self.jobs.is_searched() && self.sleepers.someone_is_idle() {
+        if !self.jobs.is_searched() && self.sleepers.only_sleepers_are_idle() {
             self.call_to_search();
         }
     }
@@ -183,6 +185,9 @@ impl Shared {
     fn call_to_search(&self) {
         while self.jobs.begin_search() {
             let reached = self.sleepers.call_for_jobs(Calls::LOOK_FOR_JOBS);
+            if let Reached::Parked { took } = reached {
+                self.market.woke(took);
+            }
             if reached.somebody() {
                 return;
             }
@@ -191,7 +196,7 @@ impl Shared {
             self.jobs.end_search();
             // Partner: the same fences.
             fence(Ordering::SeqCst);
-            if !self.jobs.any(self.workers()) || !self.sleepers.someone_is_idle() {
+            if !self.jobs.any(self.workers()) || !self.sleepers.only_sleepers_are_idle() {
                 return;
             }
         }
@@ -203,7 +208,7 @@ impl Shared {
         self.jobs.end_search();
         // Partner: the fence of whoever has put a job and found that somebody looks.
         fence(Ordering::SeqCst);
-        if self.jobs.any(self.workers()) && self.sleepers.someone_is_idle() {
+        if self.jobs.any(self.workers()) && self.sleepers.only_sleepers_are_idle() {
             self.call_to_search();
         }
     }
@@ -256,8 +261,27 @@ impl Shared {
         }
     }
 
-    /// Whether a worker that announced itself idle should look around instead.
-    pub(crate) fn work_in_sight(&self) -> bool {
+    /// Whether worker `me`, which is idle, should look around instead.
+    pub(crate) fn work_in_sight(&self, me: usize, stage: Stage) -> bool {
+        match stage {
+            // Others need not call it to look for jobs, because it looks by itself.
+            Stage::Spinning => self.jobs.any(self.workers()),
+            Stage::BeforeSpinning => self.anything_to_do(me),
+            Stage::BeforeSleeping => {
+                // Partner: the light barrier between a push to a deque and the look for those that sleep.
+                // Where the system refuses, it looks around, and asks again as a fence.
+                (self.jobs.are_in_use() && !barrier::heavy()) || self.anything_to_do(me)
+            }
+        }
+    }
+
+    /// Whether there is anything to do for worker `me`.
+    pub(super) fn anything_to_do(&self, me: usize) -> bool {
+        self.jobs.has_letters(me) || self.work_waits()
+    }
+
+    /// Whether there is anything to do for any worker.
+    fn work_waits(&self) -> bool {
         self.board.any_marked()
             || !self.queue.is_empty()
             || self.watch.is_wanted()

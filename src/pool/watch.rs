@@ -2,7 +2,8 @@
 //!
 //! A light loop calls nobody. So that a second lane starts all the same when its body turns out to
 //! be long, or waits for another one, one idle worker, the *sentinel*, sleeps with a timeout. Where
-//! it finds the same loop open at two looks, it enters; before that it gives the watch away.
+//! it finds the same loop open at two looks, it enters; before that it gives the watch away. The same
+//! goes for jobs of calls that are taken for light.
 //!
 //! | state | meaning | next |
 //! |---|---|---|
@@ -58,8 +59,20 @@ pub(crate) struct Watch {
 struct Seen {
     /// Each slot's last loop, and whether it was open.
     slots: Vec<(Epoch, bool)>,
-    /// Looks since the last one that showed a loop that was open or new.
+    /// How many calls from outside there had been, and whether a job waited.
+    calls: u64,
+    job_waited: bool,
+    /// Looks since the last one that showed a loop that was open or new, or a call.
     idle_looks: u32,
+}
+
+/// What there is to see beside the board.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tasks {
+    /// How many calls from outside there have been.
+    pub(crate) calls: u64,
+    /// Whether a job waits in a deque, worth a look or not.
+    pub(crate) job_waits: bool,
 }
 
 /// What a look at the board shows.
@@ -68,6 +81,8 @@ pub(crate) enum Look {
     /// The loops in these slots were open at the last look, too. Not all of them have something left
     /// to claim or a free lane.
     Stuck(Slots),
+    /// A job waited at the last look, too; perhaps another one.
+    JobWaits,
     /// Loops come and go; so long may pass until the next look.
     Well(Duration),
     /// There has been none for a while.
@@ -126,17 +141,18 @@ impl Watch {
     }
 
     /// The sentinel lets the watch lapse. False: it has seen a loop all the same and goes on.
-    pub(crate) fn lapse(&self, board: &Board) -> bool {
+    pub(crate) fn lapse(&self, board: &Board, job_waits: impl FnOnce() -> bool) -> bool {
         self.state.store(NOBODY, Ordering::Relaxed);
         // Partner: the light barrier between the opening of a light loop and its look at the
         // state.
-        let nothing_open = crate::barrier::heavy() && board.slots().all(|slot| !slot.is_open());
+        let nothing_open =
+            crate::barrier::heavy() && board.slots().all(|slot| !slot.is_open()) && !job_waits();
         // Where another has wanted the watch meanwhile, it is no longer the caller's.
         nothing_open || !self.change(NOBODY, ON)
     }
 
     /// The sentinel looks at all slots, so long after its last look.
-    pub(crate) fn look(&self, board: &Board, period: Duration) -> Look {
+    pub(crate) fn look(&self, board: &Board, tasks: Tasks, period: Duration) -> Look {
         let seen = &mut *lock(&self.seen);
         let (mut stuck, mut quiet, mut loops) = (Slots::default(), true, 0);
         for (index, slot) in board.slots().enumerate() {
@@ -152,9 +168,16 @@ impl Watch {
                 None => seen.slots.push(now),
             }
         }
+        let calls = tasks.calls.wrapping_sub(seen.calls);
+        seen.calls = tasks.calls;
+        quiet &= calls == 0 && !tasks.job_waits;
+        loops += calls;
+        let job_waited = std::mem::replace(&mut seen.job_waited, tasks.job_waits);
         seen.idle_looks = if quiet { seen.idle_looks + 1 } else { 0 };
         if stuck != Slots::default() {
             Look::Stuck(stuck)
+        } else if job_waited && tasks.job_waits {
+            Look::JobWaits
         } else if seen.idle_looks >= IDLE_LOOKS {
             Look::Idle
         } else if loops <= SPARSE * period.as_millis() as u64 {

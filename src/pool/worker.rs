@@ -8,11 +8,11 @@ use super::builder::Handler;
 use super::chain::{Calls, Place, Task};
 use super::member::{Kind, Member};
 use super::shared::Shared;
-use super::watch::{self, Look};
+use super::watch::{self, Look, Tasks};
 use super::window::Window;
 use crate::affinity::{current_processor, leave, pin_current_thread};
 use crate::jobs::Job;
-use crate::parking::{Call, Waited};
+use crate::parking::{Call, Stage, Waited};
 use crate::price::Start;
 use crate::slot::Slot;
 use crate::stats::Counts;
@@ -107,15 +107,22 @@ impl Worker<'_> {
                 Duration::ZERO
             };
             let limit = self.on_watch.get().then_some(self.period.get());
-            let in_sight =
-                || self.shared.work_in_sight() || self.shared.jobs.has_letters(self.number);
+            // Jobs that are begun within half a microsecond are not worth taking.
+            let seen = Cell::new(false);
+            let in_sight = |stage| {
+                let in_sight = self.shared.work_in_sight(self.number, stage);
+                match stage {
+                    Stage::Spinning => seen.replace(in_sight) && in_sight,
+                    _ => in_sight,
+                }
+            };
             let waited = self
                 .shared
                 .sleepers
                 .wait(self.number, spin, limit, in_sight);
             wanted = match waited {
                 Waited::InSight => wanted,
-                Waited::TimedOut => self.look_at_the_board(),
+                Waited::TimedOut => self.look_at_the_board(me),
                 Waited::Called { call, .. } if call == Calls::WATCH => {
                     let taken = self.shared.watch.take();
                     self.on_watch.set(taken || self.on_watch.get());
@@ -170,6 +177,11 @@ impl Worker<'_> {
         let found = match Calls::slot(call) {
             Some(index) => self.follow(&Place::Board(index), start == Start::Parked),
             None if call == Calls::LOOK_FOR_JOBS => {
+                if let Some((start, at)) = self.called.take() {
+                    if !self.is_new.take() {
+                        self.shared.market.started(start, at);
+                    }
+                }
                 let job = me.find();
                 self.shared.search_ends();
                 self.run(me, job)
@@ -197,17 +209,31 @@ impl Worker<'_> {
     }
 
     /// On watch: enters a loop that has been open for long.
-    fn look_at_the_board(&self) -> bool {
+    fn look_at_the_board(&self, me: &Member) -> bool {
         self.counts.watch_looks.add(1);
-        let watch = &self.shared.watch;
-        match watch.look(&self.shared.board, self.period.get()) {
+        let (watch, jobs) = (&self.shared.watch, &self.shared.jobs);
+        let job_waits = || jobs.any_at_all(self.shared.workers());
+        let tasks = Tasks {
+            calls: jobs.calls.load(Ordering::Relaxed),
+            job_waits: job_waits(),
+        };
+        match watch.look(&self.shared.board, tasks, self.period.get()) {
             Look::Well(period) => {
                 self.period.set(period);
                 false
             }
             Look::Idle => {
-                self.on_watch.set(!watch.lapse(&self.shared.board));
+                self.on_watch
+                    .set(!watch.lapse(&self.shared.board, job_waits));
                 false
+            }
+            Look::JobWaits => {
+                jobs.all_are_worth_a_look();
+                let job = me.find();
+                self.shared.search_ends();
+                let found = self.run(me, job);
+                self.counts.watch_entries.add(u64::from(found));
+                found
             }
             Look::Stuck(slots) => {
                 let visit = |index| self.visit(&Place::Board(index), Reason::Stuck);

@@ -316,6 +316,11 @@ impl Subject<'_> {
         }
     }
 
+    /// After how long a call that was expected to take `expected` ticks should no longer be taken for light.
+    pub(crate) fn patience(self, expected: u64) -> u64 {
+        self.suspicious(expected)
+    }
+
     /// What takes so long is not what was expected.
     fn suspicious(self, expected: u64) -> u64 {
         2 * expected + worth_a_thought(self.market)

@@ -64,7 +64,7 @@ impl Desk {
         let mut calls = Vec::new();
         for _ in 0..pieces {
             while !self.take() {
-                let in_sight = || self.work.load(Ordering::Relaxed) != 0;
+                let in_sight = |_| self.work.load(Ordering::Relaxed) != 0;
                 if let Waited::Called { call, .. } = self.sleepers.wait(me, spin, None, in_sight) {
                     let call = call.number();
                     if let Some(about) = self.published.get(call as usize) {

@@ -26,7 +26,7 @@ fn a_watch_does_not_lapse_over_an_open_loop() {
         assert!(watch.want() && watch.take());
         let sentinel = {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || !shared.1.lapse(&shared.0))
+            thread::spawn(move || !shared.1.lapse(&shared.0, || false))
         };
         let f = |_: usize, _: Range<usize>| Flow::GoOn;
         let body = Body::new(&f, 0, Blocks::new(2, 2));
