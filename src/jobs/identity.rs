@@ -1,7 +1,6 @@
 //! `Identity`: an index and what belongs to it.
 
-use crossbeam_deque::{Steal, Stealer, Worker};
-
+use super::deque::{Deque, Popped};
 use super::Job;
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +8,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 /// A deque, and two queues beside it. One thread at a time is the *holder*, and it alone pushes to the
 /// deque and pops from it; anybody may steal.
 pub(crate) struct Identity {
-    deque: Worker<Job>,
-    front: Stealer<Job>,
+    deque: Deque,
     /// Jobs that are to start in the order in which they were put here: each has a place in the deque.
     pub(crate) line: ConcurrentQueue<Job>,
     /// Jobs for the holder and nobody else.
@@ -19,17 +17,10 @@ pub(crate) struct Identity {
     pub(crate) is_light: AtomicBool,
 }
 
-// SAFETY: all but `deque` is `Sync`. `deque` is used only by the holder, as `push` and `pop` ask for, and
-// an identity passes from holder to holder by operations that order what they did.
-unsafe impl Sync for Identity {}
-
 impl Default for Identity {
     fn default() -> Self {
-        let deque = Worker::new_lifo();
-        let front = deque.stealer();
         Identity {
-            deque,
-            front,
+            deque: Deque::new(),
             line: ConcurrentQueue::new(),
             letters: ConcurrentQueue::new(),
             is_light: AtomicBool::new(false),
@@ -43,9 +34,10 @@ impl Identity {
     /// # Safety
     ///
     /// The calling thread is the holder.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn push(&self, job: Job) {
-        self.deque.push(job);
+        // SAFETY: the caller's promise.
+        unsafe { self.deque.push(job) }
     }
 
     /// Takes the job at the back.
@@ -55,18 +47,24 @@ impl Identity {
     /// The calling thread is the holder.
     #[inline]
     pub(crate) unsafe fn pop(&self) -> Option<Job> {
-        self.deque.pop()
+        // SAFETY: the caller's promise.
+        unsafe { self.deque.pop() }
+    }
+
+    /// The same for whoever has pushed the job that is made from `data`.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the holder.
+    #[inline(always)]
+    pub(crate) unsafe fn pop_back(&self, data: *const ()) -> Popped {
+        // SAFETY: the caller's promise.
+        unsafe { self.deque.pop_back(data) }
     }
 
     /// Takes the job at the front.
     pub(crate) fn steal(&self) -> Option<Job> {
-        loop {
-            match self.front.steal() {
-                Steal::Success(job) => return Some(job),
-                Steal::Empty => return None,
-                Steal::Retry => std::hint::spin_loop(),
-            }
-        }
+        self.deque.steal()
     }
 
     /// Whether others should look here.
@@ -77,6 +75,6 @@ impl Identity {
 
     /// Whether the deque is empty.
     pub(crate) fn is_empty(&self) -> bool {
-        self.front.is_empty()
+        self.deque.is_empty()
     }
 }

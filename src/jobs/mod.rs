@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `job` | a closure with its type erased |
+//! | `deque` | where a thread keeps its jobs, and others take the oldest |
 //! | `identity` | an index and what belongs to it: a deque, and two queues beside it |
 //! | `latch` | how one thread learns that something is done |
 //!
@@ -16,6 +17,7 @@
 //! | letters to an identity | anybody | its holder |
 //! | the injector | threads without an identity in this pool | anybody with one |
 
+mod deque;
 mod identity;
 mod job;
 mod latch;
@@ -26,6 +28,9 @@ use crate::queue::ConcurrentQueue;
 use crate::segments::Segments;
 use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+#[cfg(all(loom, test))]
+pub(crate) use self::deque::Deque;
+pub(crate) use self::deque::Popped;
 pub(crate) use self::identity::Identity;
 pub(crate) use self::job::Job;
 pub(crate) use self::latch::Latch;

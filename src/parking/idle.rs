@@ -19,7 +19,7 @@ impl IdleSet {
     /// An empty set of numbers below `capacity`.
     pub(crate) fn new(capacity: usize) -> Self {
         IdleSet {
-            words: (0..capacity.div_ceil(64))
+            words: (0..capacity.div_ceil(64).max(1))
                 .map(|_| CachePadded::new(AtomicU64::new(0)))
                 .collect(),
         }
@@ -66,6 +66,13 @@ impl IdleSet {
         // Acquire: partner is the Release in `announce`.
         word.load(Ordering::Relaxed) & bit != 0
             && word.fetch_and(!bit, Ordering::Acquire) & bit != 0
+    }
+
+    /// Whether none of the first `workers` numbers is in, at some moment during the call.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self, workers: usize) -> bool {
+        let is_empty = |word: &CachePadded<AtomicU64>| word.load(Ordering::Relaxed) == 0;
+        is_empty(&self.words[0]) && (workers <= 64 || self.words[1..].iter().all(is_empty))
     }
 
     /// How many of the first `workers` numbers are in, at some moment during the call.

@@ -318,7 +318,7 @@ impl Sleepers {
     /// Whether a worker spins.
     #[inline]
     pub(crate) fn someone_spins(&self) -> bool {
-        self.spinning.len(self.workers()) != 0
+        !self.spinning.is_empty(self.workers())
     }
 
     /// Whether a worker is awake: it spins, or it is busy and will look around when it is done.
@@ -346,17 +346,16 @@ impl Sleepers {
     #[inline]
     pub(crate) fn someone_is_idle(&self) -> bool {
         let workers = self.workers();
-        [&self.spinning, &self.parked, &self.inside]
-            .iter()
-            .any(|set| set.len(workers) != 0)
+        let sets = [&self.spinning, &self.parked, &self.inside];
+        sets.iter().any(|set| !set.is_empty(workers))
     }
 
     /// Whether all who could be called sleep.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn only_sleepers_are_idle(&self) -> bool {
         let workers = self.workers();
-        self.spinning.len(workers) == 0
-            && (self.parked.len(workers) != 0 || self.inside.len(workers) != 0)
+        (!self.parked.is_empty(workers) || !self.inside.is_empty(workers))
+            && self.spinning.is_empty(workers)
     }
 
     /// Calls somebody who could run a job: one that spins, one that sleeps, or one that sleeps inside

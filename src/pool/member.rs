@@ -8,7 +8,7 @@ use super::chain::Calls;
 use super::shared::Shared;
 use crate::barrier;
 use crate::clock;
-use crate::jobs::{Identity, Job, Latch};
+use crate::jobs::{Identity, Job, Latch, Popped};
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{spin_loop, yield_now};
@@ -30,6 +30,8 @@ pub(crate) struct Member<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) index: usize,
     kind: Kind,
+    /// Whether it takes the oldest of its own jobs first.
+    oldest_first: bool,
     identity: Cell<Option<&'a Identity>>,
     /// Which call from outside the pool runs here; see [`Job::call`].
     call: Cell<u64>,
@@ -62,7 +64,7 @@ pub(crate) struct Taker(AtomicUsize);
 impl Taker {
     const NOBODY: usize = usize::MAX;
 
-    pub(crate) const fn nobody() -> Self {
+    pub(crate) fn nobody() -> Self {
         Taker(AtomicUsize::new(Self::NOBODY))
     }
 
@@ -124,6 +126,7 @@ impl<'a> Member<'a> {
             shared,
             index,
             kind,
+            oldest_first: shared.config.oldest_first,
             identity: Cell::new(None),
             call: Cell::new(call),
             random: Cell::new(0x9E37_79B9_7F4A_7C15 ^ (index as u64 + 1)),
@@ -148,7 +151,7 @@ impl<'a> Member<'a> {
         self.call.get()
     }
 
-    #[inline]
+    #[inline(always)]
     fn identity(&self) -> &'a Identity {
         match self.identity.get() {
             Some(identity) => identity,
@@ -164,7 +167,8 @@ impl<'a> Member<'a> {
     }
 
     /// Puts a job at the back of its own deque, where others may take it.
-    #[inline]
+    // Always: a job that is passed in memory is read before what was written there has arrived.
+    #[inline(always)]
     pub(crate) fn push(&self, job: Job) {
         // SAFETY: this thread is the holder: a member is never seen by another.
         unsafe { self.identity().push(job) }
@@ -180,6 +184,7 @@ impl<'a> Member<'a> {
 
     /// After a push in a call that is taken for light: nobody is called for it, as long as somebody is on
     /// watch and it does not take much longer than it should.
+    #[inline(never)]
     fn push_lightly(&self) {
         let Some(mut light) = self.light.get() else {
             return;
@@ -277,13 +282,26 @@ impl<'a> Member<'a> {
     }
 
     /// Takes a job of its own.
-    #[inline]
     pub(crate) fn pop(&self) -> Option<Job> {
-        if self.shared.config.oldest_first {
+        if self.oldest_first {
             return self.identity().steal();
         }
         // SAFETY: as in `push`.
         unsafe { self.identity().pop() }
+    }
+
+    /// The same for whoever has pushed the job that is made from `data`.
+    #[inline(always)]
+    pub(crate) fn pop_back(&self, data: *const ()) -> Popped {
+        if self.oldest_first {
+            return match self.identity().steal() {
+                Some(job) if job.is(data) => Popped::It,
+                Some(job) => Popped::Another(job),
+                None => Popped::Nothing,
+            };
+        }
+        // SAFETY: as in `push`.
+        unsafe { self.identity().pop_back(data) }
     }
 
     /// Whether its own deque has a job.

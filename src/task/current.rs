@@ -12,6 +12,7 @@ use crate::pool::{Member, ThreadPool};
 /// assert!(pool.install(conga::worker_index).unwrap() < 2);
 /// # Ok::<(), conga::BuildError>(())
 /// ```
+#[inline]
 pub fn worker_index() -> Option<usize> {
     Member::current(|me| me.map(|me| me.index))
 }

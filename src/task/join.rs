@@ -7,6 +7,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use super::enter::{enter, enter_current};
 use super::latches::Own;
 use super::stack_job::StackJob;
+use crate::jobs::Popped;
 use crate::pool::{Member, ThreadPool};
 
 /// What a closure of [`join_context`] is told.
@@ -144,11 +145,11 @@ where
         }
     };
     while !job.latch.latch.is_set() {
-        match me.pop() {
-            Some(next) if next.is(job.data()) => return (a, job.run_inline(moved)),
+        match me.pop_back(job.data()) {
+            Popped::It => return (a, job.run_inline(moved)),
             // Something that `a` has spawned.
-            Some(next) => me.run(next),
-            None => me.wait(&job.latch.latch, &job.taker),
+            Popped::Another(next) => me.run(next),
+            Popped::Nothing => me.wait(&job.latch.latch, &job.taker),
         }
     }
     (a, job.into_result())

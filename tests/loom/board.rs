@@ -69,7 +69,7 @@ impl Marked {
             while left > 0 {
                 let had = match marked.look_around() {
                     0 => {
-                        let in_sight = || marked.board.any_marked();
+                        let in_sight = |_| marked.board.any_marked();
                         match marked.sleepers.wait(0, Duration::ZERO, None, in_sight) {
                             Waited::InSight | Waited::TimedOut => 0,
                             Waited::Called { .. } => marked.visit(),

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `parking` | announce and look again: [`Sleepers`](crate::parking::Sleepers) |
 //! | `waiting` | the same for [`Waiters`](crate::parking::Waiters), and the queue with its stop |
+//! | `deque` | each job is taken once, by its holder or by another |
 //! | `board` | marks, and slots that change hands |
 //! | `lanes` | lane ids from thread to thread |
 //! | `finish` | the end of a loop: who wakes the caller, and what is touched afterwards |
@@ -24,6 +25,7 @@
 //! not moved behind later stores; nothing takes time. `LOOM_MAX_PREEMPTIONS` searches deeper.
 
 mod board;
+mod deque;
 mod epochs;
 mod finish;
 mod harness;

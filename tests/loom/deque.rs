@@ -1,0 +1,85 @@
+//! Models of `Deque`: each job is taken once, and by one who sees what it is made of.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::harness::check;
+use crate::jobs::{Deque, Job};
+
+/// A job that only carries a number.
+fn job(number: u64) -> Job {
+    fn nothing(_: *const ()) {}
+    // SAFETY: `nothing` may be called with anything, from anywhere.
+    unsafe { Job::new(std::ptr::null(), nothing, number) }
+}
+
+/// The holder pushes `pushes` jobs and takes back what it can after each of `pops`; `thieves` steal `steals` times
+/// each. Every job is seen once.
+fn each_once(script: &'static [bool], thieves: usize, steals: usize) {
+    let deque = Arc::new(Deque::new());
+    let steal = |deque: Arc<Deque>| {
+        move || {
+            let taken = (0..steals).filter_map(|_| deque.steal());
+            taken.map(|job| job.call).collect::<Vec<_>>()
+        }
+    };
+    let others: Vec<_> = (0..thieves)
+        .map(|_| thread::spawn(steal(Arc::clone(&deque))))
+        .collect();
+    let (mut pushed, mut seen) = (0, Vec::new());
+    for &push in script {
+        if push {
+            pushed += 1;
+            // SAFETY: this thread is the holder.
+            unsafe { deque.push(job(pushed)) };
+        } else {
+            // SAFETY: the same.
+            seen.extend(unsafe { deque.pop() }.map(|job| job.call));
+        }
+    }
+    for other in others {
+        let taken = other.join().unwrap();
+        assert!(
+            taken.is_sorted(),
+            "a thief takes the oldest first: {taken:?}"
+        );
+        seen.extend(taken);
+    }
+    // SAFETY: the same.
+    while let Some(job) = unsafe { deque.pop() } {
+        seen.push(job.call);
+    }
+    assert!(deque.is_empty());
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=pushed).collect::<Vec<_>>());
+}
+
+const PUSH: bool = true;
+const POP: bool = false;
+
+/// The holder takes the last job while another moves the split over it. Catches: no barrier on either side, no
+/// second look at the tail, the tail not put back.
+#[test]
+fn the_last_job_is_taken_once() {
+    check(3, || each_once(&[PUSH, POP, PUSH, POP], 1, 2));
+}
+
+/// Two jobs, of which one may be for others. Catches: a split that is left too high.
+#[test]
+fn half_is_for_others() {
+    check(3, || each_once(&[PUSH, PUSH, POP, POP], 1, 2));
+}
+
+/// The buffer of two places fills up while another takes from it. Catches: a limit that forgets what is there, a
+/// buffer replaced without the lock.
+#[test]
+fn a_full_buffer_grows() {
+    check(2, || each_once(&[PUSH, PUSH, PUSH, PUSH, PUSH, POP], 1, 1));
+}
+
+/// Two who steal. Catches: a lock that lets both in.
+#[test]
+fn two_thieves_take_different_jobs() {
+    check(2, || each_once(&[PUSH, PUSH, POP], 2, 1));
+}
