@@ -8,7 +8,10 @@
 //! from moving its read before its write. Where the system cannot do that, both are fences.
 
 #[cfg(not(loom))]
-use std::sync::atomic::{compiler_fence, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{compiler_fence, AtomicU64, AtomicU8, Ordering::Relaxed};
+
+#[cfg(not(loom))]
+use crate::clock;
 
 use crate::sync::atomic::{fence, Ordering};
 
@@ -59,6 +62,18 @@ pub(crate) fn light_is_cheap() -> bool {
     true
 }
 
+/// How many ticks of the [`clock`] the rare side took, of late.
+#[cfg(not(loom))]
+static PRICE: AtomicU64 = AtomicU64::new(20_000);
+
+/// What [`heavy`] costs, in ticks of the [`clock`].
+pub(crate) fn price() -> u64 {
+    #[cfg(not(loom))]
+    return PRICE.load(Relaxed);
+    #[cfg(loom)]
+    0
+}
+
 /// The rare side: between its write and its read. False: the system refused what it had granted (a
 /// sandbox that was put up since): the caller may not rely on its read, and tries again later, when
 /// both sides are fences.
@@ -67,9 +82,15 @@ pub(crate) fn heavy() -> bool {
     // Partner: the fence in `light`.
     fence(Ordering::SeqCst);
     #[cfg(not(loom))]
-    if KIND.load(Relaxed) == ASYMMETRIC && !imp::run_everywhere() {
-        KIND.store(SYMMETRIC, Relaxed);
-        return false;
+    if KIND.load(Relaxed) == ASYMMETRIC {
+        let before = clock::now();
+        if !imp::run_everywhere() {
+            KIND.store(SYMMETRIC, Relaxed);
+            return false;
+        }
+        let (took, old) = (clock::between(before, clock::now()), PRICE.load(Relaxed));
+        // A mean, in which a sample counts for an eighth and for no more than double.
+        PRICE.store(old - old / 8 + took.min(2 * old) / 8, Relaxed);
     }
     true
 }

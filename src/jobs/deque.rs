@@ -17,7 +17,8 @@
 //!
 //! Jobs below `split` are taken under the lock, by others from `head` and by the holder from `tail`. Jobs from
 //! `split` on are the holder's: it *writes `tail`* to claim the last one, then *looks at `split`*. Where nothing
-//! is left for others, one of them, with the lock, *moves `split`* up over the older half of what is there, then
+//! is left for others, they ask the holder, who moves `split` up at its next push or pop. Where it does not come to
+//! that for long, one of them, with the lock, *moves `split`* up over the older half of what is there, then
 //! *looks at `tail`*. Of these two pairs, write here and read there, one sees the other's write: the holder has a
 //! [`light`](barrier::light) barrier in between, the other a [`heavy`](barrier::heavy) one. So, where the holder
 //! claims job `k`:
@@ -30,7 +31,7 @@
 //! While the other has `split` too high it has the lock, so nobody takes a job by it. What the holder wrote for a
 //! job comes before its `tail`, which whoever moves `split` over it acquires, and the lock hands on.
 //!
-//! The lock is held for a few instructions, or for the length of a heavy barrier (3 µs). Others do not wait
+//! The lock is held for a few instructions, or for the length of a heavy barrier (3 to 20 µs). Others do not wait
 //! for it. The holder does, if it has nothing of its own left.
 
 use crossbeam_utils::CachePadded;
@@ -53,7 +54,7 @@ type Buffer = Box<[Cell<Option<Job>>]>;
 /// See the [module page](self).
 pub(crate) struct Deque {
     own: CachePadded<Own>,
-    split: CachePadded<AtomicUsize>,
+    border: CachePadded<Border>,
     others: CachePadded<Others>,
 }
 
@@ -74,6 +75,23 @@ struct Own {
     buffer: Cell<Buffer>,
     /// At this `tail` the buffer may be full. The holder's.
     limit: Cell<usize>,
+}
+
+/// What changes when somebody wants something.
+struct Border {
+    split: AtomicUsize,
+    /// Whether somebody asks the holder to move the split.
+    wanted: AtomicBool,
+}
+
+/// What came of an attempt to steal.
+pub(crate) enum Stolen {
+    /// The oldest job.
+    Job(Job),
+    /// Nothing is there for others. The holder has been asked for it.
+    Asked,
+    /// Nothing is there, or another is stealing it.
+    Nothing,
 }
 
 /// What others write.
@@ -99,7 +117,10 @@ impl Deque {
                 buffer: Cell::new(buffer(PLACES)),
                 limit: Cell::new(PLACES),
             }),
-            split: CachePadded::new(AtomicUsize::new(0)),
+            border: CachePadded::new(Border {
+                split: AtomicUsize::new(0),
+                wanted: AtomicBool::new(false),
+            }),
             others: CachePadded::new(Others {
                 lock: AtomicBool::new(false),
                 head: AtomicUsize::new(0),
@@ -128,8 +149,11 @@ impl Deque {
                 unsafe { *place = Some(job) }
             })
         });
-        // Release: partner is the Acquire in `move_split`.
+        // Release: partner is the Acquire in `seen_from`.
         own.tail.store(tail.wrapping_add(1), Ordering::Release);
+        if self.border.wanted.load(Ordering::Relaxed) {
+            self.hand_out(tail.wrapping_add(1), 1);
+        }
     }
 
     /// Takes the job at the tail.
@@ -171,7 +195,10 @@ impl Deque {
     fn claim_last(&self) -> Result<usize, usize> {
         let end = &self.own.tail;
         let tail = end.load(Ordering::Relaxed);
-        if tail == self.split.load(Ordering::Relaxed) {
+        if self.border.wanted.load(Ordering::Relaxed) {
+            self.hand_out(tail, 0);
+        }
+        if tail == self.split() {
             return Err(tail);
         }
         let last = tail.wrapping_sub(1);
@@ -179,7 +206,7 @@ impl Deque {
         // Partner: the heavy barrier in `move_split`.
         barrier::light();
         // Relaxed: what others have taken is known under the lock only. It is never far from `tail`.
-        if (last.wrapping_sub(self.split.load(Ordering::Relaxed)) as isize) < 0 {
+        if (last.wrapping_sub(self.split()) as isize) < 0 {
             end.store(tail, Ordering::Relaxed);
             return Err(tail);
         }
@@ -200,28 +227,50 @@ impl Deque {
             self.own.tail.store(last, Ordering::Relaxed);
             // The newer half is the holder's again.
             let left = last.wrapping_sub(head);
-            let split = head.wrapping_add(left / 2);
-            self.split.store(split, Ordering::Relaxed);
+            self.put_split(head.wrapping_add(left / 2));
             self.take(last)
         });
         self.unlock();
         job
     }
 
-    /// Takes the job at the head. `None` also where another is about to.
-    pub(crate) fn steal(&self) -> Option<Job> {
+    /// Takes the job at the head. Where nothing is for others, the holder is asked to hand something out, which it
+    /// does when it pushes or pops the next time; `at_once`: it is not waited for.
+    pub(crate) fn steal(&self, at_once: bool) -> Stolen {
         if self.is_empty() || !self.try_lock() {
-            return None;
+            return Stolen::Nothing;
         }
         let head = self.others.head.load(Ordering::Relaxed);
-        let is_there = head != self.split.load(Ordering::Relaxed) || self.move_split(head);
-        let job = is_there.then(|| {
+        let stolen = if head != self.split() || (at_once && self.move_split(head)) {
             let next = head.wrapping_add(1);
             self.others.head.store(next, Ordering::Relaxed);
-            self.take(head)
-        });
+            Stolen::Job(self.take(head))
+        } else {
+            let wanted = &self.border.wanted;
+            if !wanted.load(Ordering::Relaxed) {
+                wanted.store(true, Ordering::Relaxed);
+            }
+            Stolen::Asked
+        };
         self.unlock();
-        job
+        stolen
+    }
+
+    /// The holder, who was asked for it, moves the split up over half of what is there, at least over `least`.
+    #[cold]
+    fn hand_out(&self, tail: usize, least: usize) {
+        if !self.try_lock() {
+            // Who has the lock looks for itself.
+            return;
+        }
+        let head = self.others.head.load(Ordering::Relaxed);
+        let there = tail.wrapping_sub(head);
+        let split = head.wrapping_add((there / 2).max(least.min(there)));
+        if (split.wrapping_sub(self.split()) as isize) > 0 {
+            self.put_split(split);
+            self.border.wanted.store(false, Ordering::Relaxed);
+        }
+        self.unlock();
     }
 
     /// With the lock, where nothing is left for others: the older half of what is there is. False: nothing is.
@@ -230,18 +279,27 @@ impl Deque {
         if half == 0 {
             return false;
         }
-        let split = head.wrapping_add(half);
-        self.split.store(split, Ordering::Relaxed);
-        // Partner: the light barrier in `pop`.
+        self.put_split(head.wrapping_add(half));
+        // Partner: the light barrier in `claim_last`.
         let known = barrier::heavy();
         let there = if known {
             self.seen_from(head).min(half)
         } else {
             0
         };
-        self.split
-            .store(head.wrapping_add(there), Ordering::Relaxed);
+        self.put_split(head.wrapping_add(there));
         there != 0
+    }
+
+    #[inline(always)]
+    fn split(&self) -> usize {
+        // Relaxed: ordered by the lock, or by the barriers.
+        self.border.split.load(Ordering::Relaxed)
+    }
+
+    /// With the lock.
+    fn put_split(&self, split: usize) {
+        self.border.split.store(split, Ordering::Relaxed);
     }
 
     /// How many jobs there are from `head` on. The holder may just now have put the tail below it.

@@ -1,6 +1,6 @@
 //! `Identity`: an index and what belongs to it.
 
-use super::deque::{Deque, Popped};
+use super::deque::{Deque, Popped, Stolen};
 use super::Job;
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -62,9 +62,9 @@ impl Identity {
         unsafe { self.deque.pop_back(data) }
     }
 
-    /// Takes the job at the front.
-    pub(crate) fn steal(&self) -> Option<Job> {
-        self.deque.steal()
+    /// Takes the job at the front; see [`Deque::steal`].
+    pub(crate) fn steal(&self, at_once: bool) -> Stolen {
+        self.deque.steal(at_once)
     }
 
     /// Whether others should look here.

@@ -8,7 +8,7 @@ use super::chain::Calls;
 use super::shared::Shared;
 use crate::barrier;
 use crate::clock;
-use crate::jobs::{Identity, Job, Latch, Popped};
+use crate::jobs::{Identity, Job, Latch, Popped, Stolen};
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{spin_loop, yield_now};
@@ -40,6 +40,8 @@ pub(crate) struct Member<'a> {
     light: Cell<Option<Light>>,
     /// Whether it has waited for what another had taken.
     helped: Cell<bool>,
+    /// When another was asked to hand something out; 0: not since something was stolen.
+    asked: Cell<u64>,
 }
 
 /// A call that is taken for light.
@@ -133,6 +135,7 @@ impl<'a> Member<'a> {
             guests_line: OnceCell::new(),
             light: Cell::new(None),
             helped: Cell::new(false),
+            asked: Cell::new(0),
         }
     }
 
@@ -284,7 +287,7 @@ impl<'a> Member<'a> {
     /// Takes a job of its own.
     pub(crate) fn pop(&self) -> Option<Job> {
         if self.oldest_first {
-            return self.identity().steal();
+            return self.pop_oldest();
         }
         // SAFETY: as in `push`.
         unsafe { self.identity().pop() }
@@ -294,7 +297,7 @@ impl<'a> Member<'a> {
     #[inline(always)]
     pub(crate) fn pop_back(&self, data: *const ()) -> Popped {
         if self.oldest_first {
-            return match self.identity().steal() {
+            return match self.pop_oldest() {
                 Some(job) if job.is(data) => Popped::It,
                 Some(job) => Popped::Another(job),
                 None => Popped::Nothing,
@@ -302,6 +305,17 @@ impl<'a> Member<'a> {
         }
         // SAFETY: as in `push`.
         unsafe { self.identity().pop_back(data) }
+    }
+
+    #[cold]
+    fn pop_oldest(&self) -> Option<Job> {
+        loop {
+            match self.identity().steal(true) {
+                Stolen::Job(job) => return Some(job),
+                _ if self.identity().is_empty() => return None,
+                _ => yield_now(),
+            }
+        }
     }
 
     /// Whether its own deque has a job.
@@ -321,13 +335,49 @@ impl<'a> Member<'a> {
             .or_else(|| self.shared.jobs.injector.pop())
     }
 
+    /// Takes another's oldest job, if one is there for others, or if that was asked for long ago.
     fn steal_from_any(&self) -> Option<Job> {
         let workers = self.shared.workers();
         let start = self.next_random() as usize % workers.max(1);
         (start..workers)
             .chain(0..start)
             .filter(|&victim| victim != self.index)
-            .find_map(|victim| self.shared.jobs.steal(victim, false))
+            .find_map(|victim| self.steal(victim, false))
+    }
+
+    fn steal(&self, victim: usize, light_ones: bool) -> Option<Job> {
+        let jobs = &self.shared.jobs;
+        let asked = self.asked.get();
+        let at_once = asked != 0 && clock::between(asked, clock::now()) > barrier::price();
+        match jobs.steal(victim, light_ones, at_once || cfg!(loom)) {
+            Stolen::Job(job) => {
+                self.asked.set(0);
+                Some(job)
+            }
+            Stolen::Asked => {
+                if asked == 0 {
+                    self.asked.set(clock::now());
+                }
+                None
+            }
+            Stolen::Nothing => None,
+        }
+    }
+
+    /// [`find`](Self::find), and if others have been asked for something, waits for it as long as it would take to
+    /// take it without them.
+    pub(crate) fn find_patiently(&self) -> Option<Job> {
+        self.asked.set(0);
+        loop {
+            let found = self.find();
+            if found.is_some()
+                || self.asked.get() == 0
+                || !self.shared.jobs.any(self.shared.workers())
+            {
+                return found;
+            }
+            (0..PAUSES).for_each(|_| spin_loop());
+        }
     }
 
     /// Marsaglia's xorshift.
@@ -370,10 +420,7 @@ impl<'a> Member<'a> {
         if let Some(job) = self.own() {
             return Some(job);
         }
-        if let Some(job) = taker
-            .get()
-            .and_then(|taker| self.shared.jobs.steal(taker, true))
-        {
+        if let Some(job) = taker.get().and_then(|taker| self.steal(taker, true)) {
             if self.kind != Kind::Guest || job.call == self.call() {
                 return Some(job);
             }
@@ -389,6 +436,7 @@ impl<'a> Member<'a> {
     fn wait_by(&self, latch: &Latch, find: impl Fn() -> Option<Job>, patience: Patience) {
         let (mut idle, mut searching) = (0, false);
         self.helped.set(true);
+        self.asked.set(0);
         while !latch.is_set() {
             let found = find();
             if std::mem::take(&mut searching) {

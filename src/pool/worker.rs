@@ -182,7 +182,7 @@ impl Worker<'_> {
                         self.shared.market.started(start, at);
                     }
                 }
-                let job = me.find();
+                let job = me.find_patiently();
                 self.shared.search_ends();
                 self.run(me, job)
             }
@@ -229,7 +229,7 @@ impl Worker<'_> {
             }
             Look::JobWaits => {
                 jobs.all_are_worth_a_look();
-                let job = me.find();
+                let job = me.find_patiently();
                 self.shared.search_ends();
                 let found = self.run(me, job);
                 self.counts.watch_entries.add(u64::from(found));
@@ -252,7 +252,7 @@ impl Worker<'_> {
         (queue_first && self.take_a_task())
             || self.visit_a_marked_slot()
             || (!queue_first && self.take_a_task())
-            || (self.sees_jobs() && self.run(me, me.find()))
+            || (self.sees_jobs() && self.run(me, me.find_patiently()))
     }
 
     fn sees_jobs(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::harness::check;
-use crate::jobs::{Deque, Job};
+use crate::jobs::{Deque, Job, Stolen};
 
 /// A job that only carries a number.
 fn job(number: u64) -> Job {
@@ -16,12 +16,15 @@ fn job(number: u64) -> Job {
 
 /// The holder pushes `pushes` jobs and takes back what it can after each of `pops`; `thieves` steal `steals` times
 /// each. Every job is seen once.
-fn each_once(script: &'static [bool], thieves: usize, steals: usize) {
+fn each_once(script: &'static [bool], at_once: bool, thieves: usize, steals: usize) {
     let deque = Arc::new(Deque::new());
     let steal = |deque: Arc<Deque>| {
         move || {
-            let taken = (0..steals).filter_map(|_| deque.steal());
-            taken.map(|job| job.call).collect::<Vec<_>>()
+            let taken = (0..steals).filter_map(|_| match deque.steal(at_once) {
+                Stolen::Job(job) => Some(job.call),
+                Stolen::Asked | Stolen::Nothing => None,
+            });
+            taken.collect::<Vec<_>>()
         }
     };
     let others: Vec<_> = (0..thieves)
@@ -62,24 +65,33 @@ const POP: bool = false;
 /// second look at the tail, the tail not put back.
 #[test]
 fn the_last_job_is_taken_once() {
-    check(3, || each_once(&[PUSH, POP, PUSH, POP], 1, 2));
+    check(3, || each_once(&[PUSH, POP, PUSH, POP], true, 1, 2));
 }
 
 /// Two jobs, of which one may be for others. Catches: a split that is left too high.
 #[test]
 fn half_is_for_others() {
-    check(3, || each_once(&[PUSH, PUSH, POP, POP], 1, 2));
+    check(3, || each_once(&[PUSH, PUSH, POP, POP], true, 1, 2));
 }
 
 /// The buffer of two places fills up while another takes from it. Catches: a limit that forgets what is there, a
 /// buffer replaced without the lock.
 #[test]
 fn a_full_buffer_grows() {
-    check(2, || each_once(&[PUSH, PUSH, PUSH, PUSH, PUSH, POP], 1, 1));
+    check(2, || {
+        each_once(&[PUSH, PUSH, PUSH, PUSH, PUSH, POP], true, 1, 1)
+    });
 }
 
 /// Two who steal. Catches: a lock that lets both in.
 #[test]
 fn two_thieves_take_different_jobs() {
-    check(2, || each_once(&[PUSH, PUSH, POP], 2, 1));
+    check(2, || each_once(&[PUSH, PUSH, POP], true, 2, 1));
+}
+
+/// The holder is asked and hands out what it has just pushed, or half of what it has when it pops. Catches: a split
+/// that is handed out without the lock, one that is put above the tail.
+#[test]
+fn the_holder_hands_out() {
+    check(3, || each_once(&[PUSH, PUSH, POP, PUSH], false, 1, 3));
 }
