@@ -256,6 +256,20 @@ impl Deque {
         stolen
     }
 
+    /// The holder moves the split without being asked.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the holder.
+    pub(crate) unsafe fn offer(&self) {
+        let tail = self.own.tail.load(Ordering::Relaxed);
+        if tail.wrapping_sub(self.split()) as isize > 0
+            && self.split() == self.others.head.load(Ordering::Relaxed)
+        {
+            self.hand_out(tail, 1);
+        }
+    }
+
     /// The holder, who was asked for it, moves the split up over half of what is there, at least over `least`.
     #[cold]
     fn hand_out(&self, tail: usize, least: usize) {

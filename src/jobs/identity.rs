@@ -62,6 +62,16 @@ impl Identity {
         unsafe { self.deque.pop_back(data) }
     }
 
+    /// Lets others have some of the jobs without asking for them.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the holder.
+    pub(crate) unsafe fn hand_out(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.deque.offer() }
+    }
+
     /// Takes the job at the front; see [`Deque::steal`].
     pub(crate) fn steal(&self, at_once: bool) -> Stolen {
         self.deque.steal(at_once)

@@ -45,6 +45,8 @@ pub(crate) struct Jobs {
     /// Whether somebody has been woken to look for jobs and has not found any yet. While there is,
     /// nobody else is woken: whoever finds one wakes the next, if there are more.
     searching: AtomicBool,
+    /// Whether somebody was woken for the calls that follow, more than for the one that is there.
+    pub(crate) more_follow: AtomicBool,
     /// How many calls from outside there have been.
     pub(crate) calls: AtomicU64,
     /// Whether there was ever a broadcast.
@@ -60,6 +62,7 @@ impl Jobs {
             made: AtomicUsize::new(0),
             injector: ConcurrentQueue::new(),
             searching: AtomicBool::new(false),
+            more_follow: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             had_broadcast: AtomicBool::new(false),
             unfinished: AtomicUsize::new(0),

@@ -220,6 +220,8 @@ pub(crate) struct Sleepers {
     inside: IdleSet,
     /// and those who would not.
     aside: IdleSet,
+    /// How many workers sleep on while others have taken their places.
+    lent: CachePadded<AtomicUsize>,
     /// Processors that spinning workers may use beside one caller.
     spare_processors: usize,
 }
@@ -235,6 +237,7 @@ impl Sleepers {
             parked: IdleSet::new(capacity),
             inside: IdleSet::new(capacity),
             aside: IdleSet::new(capacity),
+            lent: CachePadded::new(AtomicUsize::new(0)),
             spare_processors: processors.saturating_sub(1),
         }
     }
@@ -327,11 +330,6 @@ impl Sleepers {
         self.workers_awake() != 0
     }
 
-    /// The same for whoever has borrowed one.
-    pub(crate) fn someone_is_awake_beside_one(&self) -> bool {
-        self.workers_awake() > 1
-    }
-
     /// For a worker: whether all others sleep, and there is no processor for another one.
     pub(crate) fn others_sleep_on(&self) -> bool {
         self.workers_awake() == 1 && !self.processor_to_spare()
@@ -416,13 +414,18 @@ impl Sleepers {
     /// asleep.
     pub(crate) fn borrow(&self) -> Option<usize> {
         let workers = self.workers();
-        self.parked.claim(workers).or_else(|| {
+        let borrowed = self.parked.claim(workers).or_else(|| {
             let worker = self.spinning.claim(workers)?;
             let place = self.place(worker);
             place.is_timed.store(false, Ordering::Relaxed);
             place.tell(Call::LEND);
             Some(worker)
-        })
+        });
+        if borrowed.is_some() {
+            // Relaxed: a number.
+            self.lent.fetch_add(1, Ordering::Relaxed);
+        }
+        borrowed
     }
 
     /// Whether a worker that was borrowed sleeps with a limit.
@@ -434,6 +437,7 @@ impl Sleepers {
     /// Announces a worker in its stead that was borrowed and not called. The
     /// caller looks for work for it after a `fence(SeqCst)`.
     pub(crate) fn announce_again(&self, worker: usize) {
+        self.lent.fetch_sub(1, Ordering::Relaxed);
         self.parked.announce(worker);
     }
 
@@ -521,7 +525,8 @@ impl Sleepers {
     #[inline]
     fn workers_awake(&self) -> usize {
         let workers = self.workers();
-        workers.saturating_sub(self.parked.len(workers) + self.inside.len(workers))
+        let lent = self.lent.load(Ordering::Relaxed);
+        workers.saturating_sub(self.parked.len(workers) + self.inside.len(workers) + lent)
     }
 
     /// Polls the call word, a line that only a claimer writes, until it is filled or `limit` is

@@ -86,7 +86,7 @@ impl Shared {
         let since = clock::now();
         let helper = if self.sleepers.someone_spins() {
             Helper::Spins
-        } else if self.sleepers.someone_is_awake_beside_one() {
+        } else if self.sleepers.someone_is_awake() {
             Helper::IsAwake
         } else {
             Helper::Sleeps
@@ -96,7 +96,10 @@ impl Shared {
             (subject.decide(|| helper, || gap, &notes.memory), gap)
         });
         match decision {
-            Decision::BringIn { .. } => {}
+            // Relaxed: a hint.
+            Decision::BringIn { more_follow, .. } => {
+                self.jobs.more_follow.store(more_follow, Ordering::Relaxed);
+            }
             Decision::Alone { expected, .. } => {
                 me.take_for_light(since, subject.patience(expected))
             }

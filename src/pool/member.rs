@@ -180,9 +180,17 @@ impl<'a> Member<'a> {
         barrier::light();
         if self.light.get().is_some() {
             self.push_lightly();
-        } else {
-            self.shared.tell_of_jobs();
+        } else if self.shared.sleepers.someone_is_idle() {
+            self.offer();
         }
+    }
+
+    /// Lets others have what was pushed, since somebody has nothing to do.
+    #[cold]
+    fn offer(&self) {
+        // SAFETY: as in `push`.
+        unsafe { self.identity().hand_out() };
+        self.shared.tell_of_jobs();
     }
 
     /// After a push in a call that is taken for light: nobody is called for it, as long as somebody is on
@@ -203,7 +211,7 @@ impl<'a> Member<'a> {
         } else {
             self.identity().is_light.store(false, Ordering::Relaxed);
             self.light.set(None);
-            self.shared.tell_of_jobs();
+            self.offer();
         }
     }
 

@@ -182,6 +182,9 @@ impl Worker<'_> {
                         self.shared.market.started(start, at);
                     }
                 }
+                // Relaxed: a hint.
+                self.more_follow
+                    .set(self.shared.jobs.more_follow.load(Ordering::Relaxed));
                 let job = me.find_patiently();
                 self.shared.search_ends();
                 self.run(me, job)
