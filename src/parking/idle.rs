@@ -45,16 +45,28 @@ impl IdleSet {
     /// Takes the lowest of the first `workers` numbers out. The caller owes that worker a call.
     #[inline]
     pub(crate) fn claim(&self, workers: usize) -> Option<usize> {
+        self.claim_where(workers, |_| true)
+    }
+
+    /// The same of those that are `fit`, as far as can be known before they are out.
+    #[inline]
+    pub(crate) fn claim_where(&self, workers: usize, fit: impl Fn(usize) -> bool) -> Option<usize> {
         for (w, word) in self.words.iter().take(workers.div_ceil(64)).enumerate() {
             let mut bits = word.load(Ordering::Relaxed);
             while bits != 0 {
                 let bit = bits & bits.wrapping_neg();
+                let worker = w * 64 + bit.trailing_zeros() as usize;
+                if !fit(worker) {
+                    bits &= !bit;
+                    continue;
+                }
                 // Acquire: partner is the Release in `announce`.
                 let before = word.fetch_and(!bit, Ordering::Acquire);
                 if before & bit != 0 {
-                    return Some(w * 64 + bit.trailing_zeros() as usize);
+                    return Some(worker);
                 }
-                bits = before & !bit;
+                // The lower ones have been looked at.
+                bits = before & !(bit | (bit - 1));
             }
         }
         None

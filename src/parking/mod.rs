@@ -12,12 +12,23 @@
 //! | spinning | yes | no | the worker by `withdraw`, or somebody else by `claim` |
 //! | parked | no | yes | the worker by `withdraw`, or somebody else by `claim` |
 //! | called | no | no | the worker, when it has taken its call |
+//! | lent | no | no | whoever has borrowed it: by announcing it as parked again |
 //!
 //! Taking the bit out of a set is one atomic operation, so each stay in a set is ended by exactly
 //! one side. A claimer then owes exactly one call: it writes the call word and, if the bit came
 //! from `parked`, gives the token. A worker whose `withdraw` fails knows that it was claimed and
 //! waits for that call. So no call is overwritten (the word is empty before the worker announces
 //! itself, and only the claimer of that stay writes it) and none is lost.
+//!
+//! A worker is lent by `borrow`, a claim whose call is owed as long as somebody else works in its place. From
+//! `parked` it is not told and sleeps on. From `spinning` it is told to sleep; that call alone may be
+//! overwritten, by whoever claims the worker after it was announced again, and the worker takes whichever
+//! it finds, by one exchange. A worker that sleeps with a limit is not lent: it would find itself claimed
+//! when that is over, and wait for a call that nobody owes once it has been announced again.
+//!
+//! A thread that sleeps inside a job, in the place of its worker or another's, is in neither set but in
+//! `inside`, or in `aside` if it may not be called to look for jobs, and has a sleeping place of its own; the
+//! same rules hold there, but nobody borrows from these.
 //!
 //! # Why no wake-up is lost
 //!

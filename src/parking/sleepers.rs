@@ -21,10 +21,11 @@ use crate::sync::{spin_loop, yield_now};
 pub(crate) struct Call(NonZeroU32);
 
 impl Call {
-    /// Stop spinning and park: kept by [`Sleepers`] itself, never handed out.
-    /// To a worker that spins: it goes to sleep.
+    /// To a worker that spins: it announces that it sleeps, and does. Kept by [`Sleepers`] itself, never
+    /// handed out, as is the next one.
     const PARK: u32 = u32::MAX;
-    /// The same, but it is not announced: whoever has claimed it takes its place.
+    /// To a worker that spins: it sleeps and announces nothing, because whoever has claimed it takes its
+    /// place. A later call may be written over this one.
     const LEND: u32 = u32::MAX - 1;
 
     /// Call number `n`, below `u32::MAX - 2`.
@@ -124,7 +125,8 @@ struct Place {
     called_at: AtomicU64,
     /// On which processor a call was made to the worker while it was parked; [`UNKNOWN`].
     called_from: AtomicUsize,
-    /// Whether its worker sleeps with a limit. Only that worker writes it, before it announces itself.
+    /// Whether its worker sleeps with a limit, or will. Only that worker writes it, before it announces
+    /// itself.
     is_timed: AtomicBool,
     parker: Parker,
 }
@@ -183,6 +185,11 @@ impl Place {
     fn called(&self) -> Option<NonZeroU32> {
         // Acquire: partner is the Release in `tell`; what the call is about is visible to the sleeper.
         let call = NonZeroU32::new(self.call.load(Ordering::Acquire))?;
+        if call.get() == Call::LEND {
+            // The place may have been given back meanwhile, and claimed for another call: whichever is
+            // there is taken. Acquire: the same.
+            return NonZeroU32::new(self.call.swap(0, Ordering::Acquire));
+        }
         // Relaxed: the next claimer finds it empty through the sleeper's next `announce`.
         self.call.store(0, Ordering::Relaxed);
         Some(call)
@@ -193,13 +200,18 @@ impl Place {
         let now = clock::now();
         // Relaxed: the call publishes it.
         self.called_at.store(now, Ordering::Relaxed);
-        debug_assert_eq!(
-            self.call.load(Ordering::Relaxed),
-            0,
+        debug_assert!(
+            matches!(self.call.load(Ordering::Relaxed), 0 | Call::LEND),
             "two calls in one stay"
         );
         // Release: partner is the Acquire in `called`.
-        self.call.store(call, Ordering::Release);
+        if cfg!(loom) {
+            // A model does not know that what is written over the value that an exchange has read comes
+            // after that exchange, unless it is another one.
+            self.call.swap(call, Ordering::Release);
+        } else {
+            self.call.store(call, Ordering::Release);
+        }
         now
     }
 }
@@ -407,31 +419,41 @@ impl Sleepers {
         if stay_awake() && set.withdraw(me) {
             return None;
         }
-        self.inner_place(me).sleep(None, || false).map(Call)
+        let call = self.inner_place(me).sleep(None, || false).map(Call);
+        // Partner: the fence before `someone_works`.
+        fence(Ordering::SeqCst);
+        call
     }
 
-    /// Claims a worker that is idle, to take its place among those that work: it sleeps on, or falls
-    /// asleep.
-    pub(crate) fn borrow(&self) -> Option<usize> {
+    /// Claims a worker that is idle, and sleeps without a limit or would, to take its place among those
+    /// that work: it sleeps on, or falls asleep. Where its limit was not known before it was claimed, it
+    /// gets the call `instead`.
+    pub(crate) fn borrow(&self, instead: Call) -> Option<usize> {
         let workers = self.workers();
-        let borrowed = self.parked.claim(workers).or_else(|| {
-            let worker = self.spinning.claim(workers)?;
-            let place = self.place(worker);
-            place.is_timed.store(false, Ordering::Relaxed);
-            place.tell(Call::LEND);
-            Some(worker)
-        });
-        if borrowed.is_some() {
-            // Relaxed: a number.
-            self.lent.fetch_add(1, Ordering::Relaxed);
+        // Relaxed: a hint, until the worker has been claimed; then the claim has acquired the announcement.
+        let is_timed = |worker| self.place(worker).is_timed.load(Ordering::Relaxed);
+        let (worker, sleeps) = match self.parked.claim_where(workers, |worker| !is_timed(worker)) {
+            Some(worker) => (worker, true),
+            None => (
+                self.spinning
+                    .claim_where(workers, |worker| !is_timed(worker))?,
+                false,
+            ),
+        };
+        let place = self.place(worker);
+        if is_timed(worker) {
+            place.tell(instead.0.get());
+            place.parker.unpark();
+            return None;
         }
-        borrowed
-    }
-
-    /// Whether a worker that was borrowed sleeps with a limit.
-    pub(crate) fn is_timed(&self, worker: usize) -> bool {
-        // Relaxed: the claim has acquired the announcement.
-        self.place(worker).is_timed.load(Ordering::Relaxed)
+        if !sleeps {
+            place.tell(Call::LEND);
+        }
+        // Relaxed: a number.
+        self.lent.fetch_add(1, Ordering::Relaxed);
+        // Partner: the fence before `someone_works`.
+        fence(Ordering::SeqCst);
+        Some(worker)
     }
 
     /// Announces a worker in its stead that was borrowed and not called. The
@@ -439,6 +461,13 @@ impl Sleepers {
     pub(crate) fn announce_again(&self, worker: usize) {
         self.lent.fetch_sub(1, Ordering::Relaxed);
         self.parked.announce(worker);
+    }
+
+    /// Whether anybody may be at work, as a worker or in its place. Where this is false after an
+    /// announcement and a `fence(SeqCst)`, whoever begins to work later sees the announcement.
+    pub(crate) fn someone_works(&self) -> bool {
+        let spinning = self.spinning.len(self.workers());
+        self.workers_awake() > spinning || self.lent.load(Ordering::Relaxed) != 0
     }
 
     /// Sends every spinning worker to sleep.
@@ -453,6 +482,22 @@ impl Sleepers {
     /// it, then sleeps, for at most `limit` if there is one. `work_in_sight` is asked after each
     /// announcement, and now and then while it spins.
     pub(crate) fn wait(
+        &self,
+        me: usize,
+        spin: Duration,
+        limit: Option<Duration>,
+        work_in_sight: impl Fn(Stage) -> bool,
+    ) -> Waited {
+        // Relaxed: the announcement publishes it.
+        let is_timed = &self.place(me).is_timed;
+        is_timed.store(limit.is_some(), Ordering::Relaxed);
+        let waited = self.spin_or_sleep(me, spin, limit, work_in_sight);
+        // Partner: the fence before `someone_works`.
+        fence(Ordering::SeqCst);
+        waited
+    }
+
+    fn spin_or_sleep(
         &self,
         me: usize,
         spin: Duration,
@@ -486,9 +531,6 @@ impl Sleepers {
                 }
             }
         }
-        // Relaxed: the announcement publishes it.
-        let is_timed = &self.place(me).is_timed;
-        is_timed.store(limit.is_some(), Ordering::Relaxed);
         self.parked.announce(me);
         // Partner: the fence that each publisher puts before `call_one`.
         fence(Ordering::SeqCst);

@@ -8,11 +8,10 @@
 //!
 //! * Lent are only identities of workers that sleep at the top of their lives: those that wait inside a
 //!   job are announced elsewhere, since their frames go by the index.
-//! * The worker on watch is not lent, because somebody has to look.
+//! * The worker on watch is not lent, because somebody has to look: it sleeps with a limit.
 //! * Only a thread that holds no identity in any pool becomes a guest: else two pools of one worker each
 //!   that call each other would wait for each other.
 //! * Nobody is a guest where a difference could show: see [`Shared::may_have_guests`].
-
 //!
 //! # What it is worth
 //!
@@ -25,6 +24,7 @@ use std::panic::Location;
 use super::chain::Calls;
 use super::member::{Kind, Member};
 use super::shared::Shared;
+use crate::barrier;
 use crate::clock;
 use crate::price::{Decision, Helper, Key, Memory, Subject};
 use crate::sync::atomic::{fence, Ordering};
@@ -59,13 +59,10 @@ impl Shared {
         if !self.may_have_guests() || !stack::is_ample(self.config.stack()) {
             return Err(f);
         }
-        let Some(index) = self.sleepers.borrow() else {
+        let Some(index) = self.sleepers.borrow(Calls::LOOK_AROUND) else {
             return Err(f);
         };
         let _borrowed = Borrowed(self, index);
-        if self.sleepers.is_timed(index) {
-            return Err(f);
-        }
         // Relaxed: a number of its own.
         let call = self.jobs.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let code = Self::as_guest::<F, R> as *const () as usize;
@@ -135,9 +132,17 @@ impl Shared {
         // Partner: the fence that whoever publishes something puts before it looks for idle workers. What
         // was published while the worker could not be called is seen here, or the worker is seen there.
         fence(Ordering::SeqCst);
-        if self.anything_to_do(index) {
+        if !self.pushes_are_seen() || self.anything_to_do(index) {
             self.sleepers.call_this(index, Calls::LOOK_AROUND);
         }
+    }
+
+    /// For whoever has announced a worker in its stead: whether what others push to their deques is seen by
+    /// them or here. They put no fence, so it takes a heavy barrier, unless nobody works who could push, or
+    /// the worker on watch will find what has been waiting for long.
+    fn pushes_are_seen(&self) -> bool {
+        // Partner: the light barrier between a push to a deque and the look for those that are idle.
+        self.watch.is_kept() || !self.sleepers.someone_works() || barrier::heavy()
     }
 }
 

@@ -52,6 +52,17 @@ impl Desk {
         true
     }
 
+    /// Takes the place of a worker that is idle, and gives it back.
+    fn borrow(&self) {
+        if let Some(worker) = self.sleepers.borrow(Call::new(INSTEAD)) {
+            self.sleepers.announce_again(worker);
+            fence(Ordering::SeqCst);
+            if self.work.load(Ordering::Relaxed) != 0 {
+                self.sleepers.call_this(worker, Call::new(INSTEAD));
+            }
+        }
+    }
+
     fn take(&self) -> bool {
         self.work
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
@@ -78,6 +89,9 @@ impl Desk {
         calls
     }
 }
+
+/// The number of a call that says nothing.
+const INSTEAD: u32 = 2;
 
 /// A spin of a length that a model does not look at.
 const SPIN: Duration = Duration::from_micros(50);
@@ -228,5 +242,51 @@ fn a_new_worker_is_not_missed() {
         };
         desk.publish(0);
         grower.join().unwrap();
+    });
+}
+
+/// A worker whose place is taken and given back, while work is published, does not sleep through it.
+fn borrowed(spin: Duration) {
+    let desk = Desk::new(1);
+    let worker = {
+        let desk = Arc::clone(&desk);
+        thread::spawn(move || desk.work(0, spin, 1))
+    };
+    let guest = {
+        let desk = Arc::clone(&desk);
+        thread::spawn(move || desk.borrow())
+    };
+    desk.publish(0);
+    guest.join().unwrap();
+    worker.join().unwrap();
+}
+
+/// Without a spin. Catches: no fence after the announcement, no look for work after it.
+#[test]
+fn a_borrowed_sleeper_is_not_missed() {
+    check(3, || borrowed(Duration::ZERO));
+}
+
+/// With a spin: the worker is told to sleep, and told something else before it has read that. Catches: the
+/// call taken by a load and a store, and what `a_borrowed_sleeper_is_not_missed` does.
+#[test]
+fn a_borrowed_spinner_is_not_missed() {
+    check(3, || borrowed(SPIN));
+}
+
+/// A worker that sleeps with a limit is not lent, so it never sleeps longer. Catches: it is.
+#[test]
+fn a_worker_with_a_limit_is_not_lent() {
+    check(3, || {
+        let desk = Desk::new(1);
+        let worker = {
+            let desk = Arc::clone(&desk);
+            thread::spawn(move || {
+                let limit = Some(Duration::from_millis(1));
+                desk.sleepers.wait(0, SPIN, limit, |_| false)
+            })
+        };
+        desk.borrow();
+        worker.join().unwrap();
     });
 }
