@@ -28,7 +28,10 @@
 //!
 //! A thread that sleeps inside a job, in the place of its worker or another's, is in neither set but in
 //! `inside`, or in `aside` if it may not be called to look for jobs, and has a sleeping place of its own; the
-//! same rules hold there, but nobody borrows from these.
+//! same rules hold there, but nobody borrows from these. Who waits at a loop's door sleeps in the loop's parker,
+//! because whoever finishes the loop gives the token there: its place says so, and its claimer gives the
+//! token first and writes the call then, after which it does not touch that parker, which the sleeper, who
+//! knows that it was claimed, does not leave before.
 //!
 //! # Why no wake-up is lost
 //!
@@ -47,6 +50,6 @@ mod parker;
 mod sleepers;
 mod waiters;
 
-pub(crate) use parker::Parker;
+pub(crate) use parker::{Parker, Sleep};
 pub(crate) use sleepers::{Call, Claimed, Reached, Sleepers, Stage, Waited};
 pub(crate) use waiters::Waiters;

@@ -35,6 +35,9 @@ impl Parker {
     }
 }
 
+/// How a thread sleeps in a parker until something holds that others see to before they give the token.
+pub(crate) type Sleep = fn(&Parker, &dyn Fn() -> bool);
+
 #[cfg(not(loom))]
 mod imp {
     use crossbeam_utils::sync::{self, Unparker};

@@ -1,6 +1,7 @@
 //! `Sleepers`: where the workers go when they have nothing to do, and how one of them is called.
 
 use std::num::NonZeroU32;
+use std::ptr;
 use std::time::Duration;
 #[cfg(not(loom))]
 use std::time::Instant;
@@ -12,7 +13,9 @@ use super::Parker;
 use crate::affinity::current_processor;
 use crate::clock;
 use crate::segments::Segments;
-use crate::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{
+    fence, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 use crate::sync::{spin_loop, yield_now};
 
 /// What a sleeper is called for. The meaning is the caller's and the sleeper's affair, but for one
@@ -129,6 +132,9 @@ struct Place {
     /// itself.
     is_timed: AtomicBool,
     parker: Parker,
+    /// Null, or the parker where its thread sleeps instead. Only that thread writes it, before it announces
+    /// itself.
+    elsewhere: AtomicPtr<Parker>,
 }
 
 impl Default for Place {
@@ -139,6 +145,7 @@ impl Default for Place {
             called_from: AtomicUsize::new(UNKNOWN),
             is_timed: AtomicBool::new(false),
             parker: Parker::new(),
+            elsewhere: AtomicPtr::new(ptr::null_mut()),
         }
     }
 }
@@ -193,6 +200,21 @@ impl Place {
         // Relaxed: the next claimer finds it empty through the sleeper's next `announce`.
         self.call.store(0, Ordering::Relaxed);
         Some(call)
+    }
+
+    /// Makes the call that the claimer of a sleeper owes. Returns when.
+    fn wake(&self, call: u32) -> u64 {
+        // Relaxed: the claim has acquired the announcement.
+        let elsewhere = self.elsewhere.load(Ordering::Relaxed);
+        if elsewhere.is_null() {
+            let now = self.tell(call);
+            self.parker.unpark();
+            return now;
+        }
+        // SAFETY: its thread sleeps there, or waits for the call, which comes below.
+        let parker = unsafe { &*elsewhere };
+        parker.unpark();
+        self.tell(call)
     }
 
     /// Writes the call that the claimer owes. Returns when.
@@ -322,9 +344,7 @@ impl Sleepers {
         self.place(worker)
             .called_from
             .store(from, Ordering::Relaxed);
-        let place = self.place(worker);
-        let before = place.tell(call.0.get());
-        place.parker.unpark();
+        let before = self.place(worker).wake(call.0.get());
         Reached::Parked {
             took: clock::between(before, clock::now()),
         }
@@ -378,9 +398,7 @@ impl Sleepers {
         let Some(worker) = self.inside.claim(self.workers()) else {
             return Reached::Nobody;
         };
-        let place = self.inner_place(worker);
-        let before = place.tell(call.0.get());
-        place.parker.unpark();
+        let before = self.inner_place(worker).wake(call.0.get());
         Reached::Parked {
             took: clock::between(before, clock::now()),
         }
@@ -400,8 +418,7 @@ impl Sleepers {
         } else {
             return;
         };
-        place.tell(call.0.get());
-        place.parker.unpark();
+        place.wake(call.0.get());
     }
 
     /// Sleeps, as the holder of an identity who waits for something inside a job, until called, unless
@@ -425,6 +442,27 @@ impl Sleepers {
         call
     }
 
+    /// The same in `parker`, where others give the token as well, for another reason, and where no job may
+    /// be run: so it is called by its number only, and the call says no more than that.
+    pub(crate) fn wait_at(&self, me: usize, parker: &Parker, stay_awake: impl FnOnce() -> bool) {
+        let place = self.inner_place(me);
+        let parker_there = ptr::from_ref(parker).cast_mut();
+        // Relaxed, and below: the announcement publishes it.
+        place.elsewhere.store(parker_there, Ordering::Relaxed);
+        self.aside.announce(me);
+        // Partner: the fence that each publisher puts before it calls.
+        fence(Ordering::SeqCst);
+        if !stay_awake() {
+            parker.park();
+        }
+        if !self.aside.withdraw(me) {
+            place.take_call();
+        }
+        place.elsewhere.store(ptr::null_mut(), Ordering::Relaxed);
+        // Partner: the fence before `someone_works`.
+        fence(Ordering::SeqCst);
+    }
+
     /// Claims a worker that is idle, and sleeps without a limit or would, to take its place among those
     /// that work: it sleeps on, or falls asleep. Where its limit was not known before it was claimed, it
     /// gets the call `instead`.
@@ -442,8 +480,7 @@ impl Sleepers {
         };
         let place = self.place(worker);
         if is_timed(worker) {
-            place.tell(instead.0.get());
-            place.parker.unpark();
+            place.wake(instead.0.get());
             return None;
         }
         if !sleeps {

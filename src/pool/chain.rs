@@ -222,7 +222,7 @@ mod tests {
 
     use super::*;
     use crate::blocks::Blocks;
-    use crate::pool::{Seat, ThreadPoolBuilder};
+    use crate::pool::{Member, Seat, ThreadPoolBuilder};
     use crate::slot::body::{Body, Flow};
     use crate::slot::shape::Shape;
     use crate::slot::Begin;
@@ -260,7 +260,7 @@ mod tests {
         let (mut stay, first) = unsafe { slot.open(body, shape, Begin::Together) };
         shared.invite(seat.place(), Urgency::Speed, &slot.counts, None);
         let ran = slot.work(&mut stay, first);
-        let panic = slot.close(stay, ran.units);
+        let panic = slot.close(stay, ran.units, Member::sleep_at_door);
         assert!(panic.is_none(), "the lanes did not meet");
         let of_worker = |w| shared.worker_counts.get(w).map_or(0, |c| c.wake_ups.get());
         let by_workers = (0..lanes - 1).map(of_worker).collect();

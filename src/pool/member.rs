@@ -9,6 +9,7 @@ use super::shared::Shared;
 use crate::barrier;
 use crate::clock;
 use crate::jobs::{Identity, Job, Latch, Popped, Stolen};
+use crate::parking::Parker;
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{spin_loop, yield_now};
@@ -422,6 +423,33 @@ impl<'a> Member<'a> {
                 .or_else(|| (self.kind != Kind::Guest).then(|| self.steal_from_any())?)
         };
         self.wait_by(latch, find, Patience::Abroad)
+    }
+
+    /// How a thread sleeps at a loop's door: runs nothing, because it may hold locks there that other tasks
+    /// ask for, but answers letters, which nobody else can.
+    pub(crate) fn sleep_at_door(parker: &Parker, done: &dyn Fn() -> bool) {
+        Member::current(|me| match me {
+            Some(me) => me.answer_at_door(parker, done),
+            None => {
+                while !done() {
+                    parker.park();
+                }
+            }
+        });
+    }
+
+    fn answer_at_door(&self, parker: &Parker, done: &dyn Fn() -> bool) {
+        let jobs = &self.shared.jobs;
+        while !done() {
+            if jobs.has_letters(self.index) {
+                if let Some(letter) = self.identity().letters.pop() {
+                    self.run(letter);
+                }
+                continue;
+            }
+            let stay_awake = || done() || jobs.has_letters(self.index);
+            self.shared.sleepers.wait_at(self.index, parker, stay_awake);
+        }
     }
 
     fn find_while_waiting(&self, taker: &Taker) -> Option<Job> {

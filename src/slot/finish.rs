@@ -1,6 +1,6 @@
 //! `Finish`: how the caller learns that the others are done.
 
-use crate::parking::Parker;
+use crate::parking::{Parker, Sleep};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{spin_loop, yield_now};
 use crate::tuning::{WAIT_PAUSES, WAIT_YIELDS};
@@ -39,8 +39,8 @@ impl Finish {
     }
 
     /// The caller waits until others have finished `units` units: spins, gives its core away,
-    /// sleeps.
-    pub(crate) fn add_and_wait(&self, units: usize) {
+    /// sleeps by `sleep`.
+    pub(crate) fn add_and_wait(&self, units: usize, sleep: Sleep) {
         // Acquire: partner is the Release in `subtract`, where the others have finished already.
         let before = self.balance.fetch_add(units as u64, Ordering::Acquire);
         if before.wrapping_add(units as u64) == 0 {
@@ -62,8 +62,6 @@ impl Finish {
                 yield_now();
             }
         }
-        while !done() {
-            self.parker.park();
-        }
+        sleep(&self.parker, &done);
     }
 }

@@ -67,6 +67,7 @@ use self::solo::Solo;
 use crate::barrier;
 use crate::clock;
 use crate::count::Count;
+use crate::parking::Sleep;
 use crate::price::Memory;
 use crate::stats::Counts;
 use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -346,15 +347,15 @@ impl Slot {
 
     /// The caller, who ran `units` itself and finds nothing left to claim, waits for the others.
     /// Returns the first payload of a panic, if there was one. After that nobody touches what the
-    /// body borrows.
+    /// body borrows. `sleep` is how it sleeps, if it comes to that.
     #[inline]
-    pub(crate) fn close(&self, stay: Stay, units: usize) -> Option<Payload> {
+    pub(crate) fn close(&self, stay: Stay, units: usize, sleep: Sleep) -> Option<Payload> {
         if stay.cut.is_some() {
             self.shut_cut(stay.epoch);
         }
         let others = stay.shape.units - units;
         if others != 0 {
-            self.finish.add_and_wait(others);
+            self.finish.add_and_wait(others, sleep);
             self.counts.loops_brought_in.add(1);
         }
         if self.is_stopped() {

@@ -34,6 +34,7 @@ use super::shape::Shape;
 use super::work::Ran;
 use super::{Begin, Slot, Stay};
 use crate::barrier;
+use crate::parking::Sleep;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a solo owner shares with those who might come in.
@@ -91,6 +92,7 @@ impl Slot {
         shape: Shape,
         begin: Begin,
         opened: impl FnOnce(),
+        sleep: Sleep,
     ) -> Option<Payload> {
         // SAFETY: the caller's promise; it is closed below.
         let (mut stay, first) = unsafe { self.open(body, shape, begin) };
@@ -104,7 +106,7 @@ impl Slot {
             ran = self.work(&mut stay, first);
         }
         ran.add_to(&self.counts);
-        self.close(stay, ran.units)
+        self.close(stay, ran.units, sleep)
     }
 
     /// The owner works alone, from its first claim on, as long as nobody comes in. What to go on with

@@ -17,7 +17,7 @@ mod priced;
 use std::panic::{resume_unwind, Location};
 
 use crate::dispatch::Dispatch;
-use crate::pool::{Seat, Shared};
+use crate::pool::{Member, Seat, Shared};
 use crate::price::Key;
 use crate::slot::body::{Body, Payload};
 use crate::slot::{Claim, Slot, Stay};
@@ -58,5 +58,5 @@ pub(crate) unsafe fn run(
 fn work_and_close(slot: &Slot, mut stay: Stay, first: Claim) -> Option<Payload> {
     let ran = slot.work(&mut stay, first);
     ran.add_to(&slot.counts);
-    slot.close(stay, ran.units)
+    slot.close(stay, ran.units, Member::sleep_at_door)
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::work_and_close;
 use crate::barrier;
 use crate::parking::{Claimed, Reached};
-use crate::pool::{Seat, Shared};
+use crate::pool::{Member, Seat, Shared};
 use crate::price::{Decision, Helper, Key, Subject};
 use crate::slot::body::{Body, Payload};
 use crate::slot::shape::Shape;
@@ -153,7 +153,7 @@ unsafe fn alone(
         shared.keep_watch(&slot.counts);
     };
     // SAFETY: the caller's promise.
-    unsafe { slot.run_solo(body, shape, begin, opened) }
+    unsafe { slot.run_solo(body, shape, begin, opened, Member::sleep_at_door) }
 }
 
 /// With the clock read at the start.
@@ -207,7 +207,7 @@ unsafe fn probe(
     });
     ran.add_to(&slot.counts);
     let alone = ran.units == shape.units;
-    let panic = slot.close(stay, ran.units);
+    let panic = slot.close(stay, ran.units, Member::sleep_at_door);
     let took = slot.notes.read_clock();
     // With others about it took less than it would have alone; how much less is a guess from the
     // first unit, which may have been a cheap one.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::harness::check;
+use super::harness::{check, park_until};
 use crate::slot::finish::Finish;
 use crate::sync::Cell;
 
@@ -41,7 +41,7 @@ fn the_caller_waits_for_all() {
                     shared.finish.subtract(1);
                 })
             });
-            shared.finish.add_and_wait(2);
+            shared.finish.add_and_wait(2, park_until);
             for done in &shared.done[turn] {
                 // SAFETY: as above.
                 done.with_mut(|done| assert!(unsafe { *done }, "the caller went too early"));

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::blocks::Blocks;
+use crate::parking::Parker;
 use crate::slot::body::{Body, Flow, Payload};
 use crate::slot::shape::Shape;
 use crate::slot::{Begin, Slot};
@@ -96,12 +97,12 @@ pub(super) fn run_loop_from<F: Fn(usize, Range<usize>) -> Flow + Sync>(
     let body = Body::new(f, 0, Blocks::new(shape.units, shape.units));
     if begin != Begin::Together {
         // SAFETY: each model has one owner of a slot at a time, and `f` is borrowed.
-        return unsafe { slot.run_solo(body, shape, begin, || ()) };
+        return unsafe { slot.run_solo(body, shape, begin, || (), park_until) };
     }
     // SAFETY: as above, and `close` is called below.
     let (mut stay, first) = unsafe { slot.open(body, shape, begin) };
     let ran = slot.work(&mut stay, first);
-    slot.close(stay, ran.units)
+    slot.close(stay, ran.units, park_until)
 }
 
 /// The same, with a caller that runs one unit, thinks, and goes on.
@@ -114,7 +115,7 @@ pub(super) fn run_loop_and_think<F: Fn(usize, Range<usize>) -> Flow + Sync>(
     // SAFETY: as above.
     let (mut stay, first) = unsafe { slot.open(body, shape, Begin::OneByOne) };
     let ran = slot.work_and_think(&mut stay, first, || ());
-    slot.close(stay, ran.units)
+    slot.close(stay, ran.units, park_until)
 }
 
 /// One whole loop in which nothing panics, after which its frame is taken away.
@@ -150,4 +151,11 @@ pub(super) fn visitor(
             visit(&slot, number);
         }
     })
+}
+
+/// Sleeps in `parker` until `done`.
+pub(super) fn park_until(parker: &Parker, done: &dyn Fn() -> bool) {
+    while !done() {
+        parker.park();
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use loom::thread;
 
 use super::harness::check;
-use crate::parking::{Call, Sleepers, Waited};
+use crate::parking::{Call, Parker, Sleepers, Waited};
 use crate::sync::atomic::{fence, AtomicBool, AtomicUsize, Ordering};
 
 /// Work that is seen only as far as the protocol makes it visible: every access is relaxed.
@@ -288,5 +288,39 @@ fn a_worker_with_a_limit_is_not_lent() {
         };
         desk.borrow();
         worker.join().unwrap();
+    });
+}
+
+/// Who waits at a door is woken by a letter that comes meanwhile, and by the end, which here does not come before
+/// the letter has been answered. Catches: no fence after the announcement, no look after it, the token given to
+/// the place's own parker.
+#[test]
+fn a_letter_finds_who_waits_at_a_door() {
+    check(3, || {
+        let desk = Desk::new(1);
+        let parkers = Arc::new([Parker::new(), Parker::new()]);
+        let done = Arc::new(AtomicBool::new(false));
+        let poster = {
+            let (desk, parkers, done) =
+                (Arc::clone(&desk), Arc::clone(&parkers), Arc::clone(&done));
+            thread::spawn(move || {
+                desk.work.store(1, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                desk.sleepers.call_this(0, Call::new(INSTEAD));
+                parkers[1].park();
+                done.store(true, Ordering::Relaxed);
+                parkers[0].unpark();
+            })
+        };
+        let letter_waits = || desk.work.load(Ordering::Relaxed) != 0;
+        while !done.load(Ordering::Relaxed) {
+            if desk.take() {
+                parkers[1].unpark();
+                continue;
+            }
+            let stay_awake = || done.load(Ordering::Relaxed) || letter_waits();
+            desk.sleepers.wait_at(0, &parkers[0], stay_awake);
+        }
+        poster.join().unwrap();
     });
 }

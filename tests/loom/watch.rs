@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::harness::check;
+use super::harness::{check, park_until};
 use crate::barrier;
 use crate::blocks::Blocks;
 use crate::board::Board;
@@ -40,7 +40,7 @@ fn a_watch_does_not_lapse_over_an_open_loop() {
         let goes_on = sentinel.join().unwrap();
         assert!(goes_on || !kept, "nobody will look at the open loop");
         let ran = slot.work(&mut stay, first);
-        slot.close(stay, ran.units);
+        slot.close(stay, ran.units, park_until);
     });
 }
 
