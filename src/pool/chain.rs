@@ -45,20 +45,28 @@ impl Calls {
     pub(crate) const LOOK_AROUND: Call = Call::new(0);
     /// Take the watch.
     pub(crate) const WATCH: Call = Call::new(1);
-
-    /// Look for a job, and tell who else should.
+    /// Look for a job, and tell who else should. Who calls works on.
     pub(crate) const LOOK_FOR_JOBS: Call = Call::new(2);
+    /// The same, of a thread that is not of the pool, and may well sleep next.
+    pub(crate) const LOOK_FOR_INJECTED: Call = Call::new(3);
     /// Something that this one waits for has happened, or there is a letter for it.
-    pub(crate) const BY_NAME: Call = Call::new(3);
+    pub(crate) const BY_NAME: Call = Call::new(4);
+    /// Calls with this number and above lead to slots.
+    const SLOTS: u32 = 5;
 
     /// Look at slot `index` of the board.
     fn to_slot(index: usize) -> Call {
-        Call::new(4 + index as u32)
+        Call::new(Self::SLOTS + index as u32)
     }
 
     /// The slot that the call names.
     pub(crate) fn slot(call: Call) -> Option<usize> {
-        (call.number() as usize).checked_sub(4)
+        Some(call.number().checked_sub(Self::SLOTS)? as usize)
+    }
+
+    /// Whether it says to look for a job.
+    pub(crate) fn is_search(call: Call) -> bool {
+        call == Self::LOOK_FOR_JOBS || call == Self::LOOK_FOR_INJECTED
     }
 }
 

@@ -24,7 +24,6 @@ use std::panic::Location;
 use super::chain::Calls;
 use super::member::{Kind, Member};
 use super::shared::Shared;
-use crate::barrier;
 use crate::clock;
 use crate::price::{Decision, Helper, Key, Memory, Subject};
 use crate::sync::atomic::{fence, Ordering};
@@ -66,8 +65,11 @@ impl Shared {
         // Relaxed: a number of its own.
         let call = self.jobs.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let code = Self::as_guest::<F, R> as *const () as usize;
-        let run =
-            |me: &Member| self.priced(me, Key::new(code, Location::caller(), 1), || f(me, true));
+        let run = |me: &Member| match self.workers() {
+            // There is nobody to bring in.
+            1 => f(me, true),
+            _ => self.priced(me, Key::new(code, Location::caller(), 1), || f(me, true)),
+        };
         // SAFETY: it was claimed, so its worker sleeps until it gets the call that is owed to it.
         Ok(unsafe { Member::be(self, index, Kind::Guest, call, run) })
     }
@@ -132,17 +134,11 @@ impl Shared {
         // Partner: the fence that whoever publishes something puts before it looks for idle workers. What
         // was published while the worker could not be called is seen here, or the worker is seen there.
         fence(Ordering::SeqCst);
-        if !self.pushes_are_seen() || self.anything_to_do(index) {
+        // The worker on watch finds what has been waiting for long.
+        let sees_pushes = self.watch.is_kept() || self.sees_pushes();
+        if !sees_pushes || self.anything_to_do(index) {
             self.sleepers.call_this(index, Calls::LOOK_AROUND);
         }
-    }
-
-    /// For whoever has announced a worker in its stead: whether what others push to their deques is seen by
-    /// them or here. They put no fence, so it takes a heavy barrier, unless nobody works who could push, or
-    /// the worker on watch will find what has been waiting for long.
-    fn pushes_are_seen(&self) -> bool {
-        // Partner: the light barrier between a push to a deque and the look for those that are idle.
-        self.watch.is_kept() || !self.sleepers.someone_works() || barrier::heavy()
     }
 }
 

@@ -514,14 +514,12 @@ impl<'a> Member<'a> {
                 || match self.kind {
                     Kind::Guest => helps && !jobs.injector.is_empty(),
                     // As before any sleep.
-                    Kind::Worker => {
-                        (jobs.are_in_use() && !barrier::heavy()) || jobs.any(shared.workers())
-                    }
+                    Kind::Worker => !shared.sees_pushes() || jobs.any(shared.workers()),
                 }
         };
         let call = shared.sleepers.wait_inside(self.index, helps, stay_awake);
         latch.wake_up();
-        call == Some(Calls::LOOK_FOR_JOBS)
+        call.is_some_and(Calls::is_search)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::barrier;
 use crate::board::Board;
 use crate::count::Count;
 use crate::jobs::{Job, Jobs};
-use crate::parking::{Reached, Sleepers, Stage};
+use crate::parking::{Call, Reached, Sleepers, Stage};
 use crate::price::{Market, Table};
 use crate::queue::ConcurrentQueue;
 use crate::segments::Segments;
@@ -155,7 +155,7 @@ impl Shared {
         // Partner: the fence that a member puts after it has announced that it is idle.
         fence(Ordering::SeqCst);
         if !self.jobs.is_searched() && self.sleepers.someone_is_idle() {
-            self.call_to_search();
+            self.call_to_search(Calls::LOOK_FOR_INJECTED);
         }
     }
 
@@ -177,14 +177,14 @@ impl Shared {
     #[inline]
     pub(crate) fn tell_of_jobs(&self) {
         if !self.jobs.is_searched() && self.sleepers.only_sleepers_are_idle() {
-            self.call_to_search();
+            self.call_to_search(Calls::LOOK_FOR_JOBS);
         }
     }
 
     #[cold]
-    fn call_to_search(&self) {
+    fn call_to_search(&self, call: Call) {
         while self.jobs.begin_search() {
-            let reached = self.sleepers.call_for_jobs(Calls::LOOK_FOR_JOBS);
+            let reached = self.sleepers.call_for_jobs(call);
             if let Reached::Parked { took } = reached {
                 self.market.woke(took);
             }
@@ -209,7 +209,7 @@ impl Shared {
         // Partner: the fence of whoever has put a job and found that somebody looks.
         fence(Ordering::SeqCst);
         if self.jobs.any(self.workers()) && self.sleepers.only_sleepers_are_idle() {
-            self.call_to_search();
+            self.call_to_search(Calls::LOOK_FOR_JOBS);
         }
     }
 
@@ -267,12 +267,17 @@ impl Shared {
             // Others need not call it to look for jobs, because it looks by itself.
             Stage::Spinning => self.jobs.any(self.workers()),
             Stage::BeforeSpinning => self.anything_to_do(me),
-            Stage::BeforeSleeping => {
-                // Partner: the light barrier between a push to a deque and the look for those that sleep.
-                // Where the system refuses, it looks around, and asks again as a fence.
-                (self.jobs.are_in_use() && !barrier::heavy()) || self.anything_to_do(me)
-            }
+            // Where the system refuses, it looks around, and asks again as a fence.
+            Stage::BeforeSleeping => !self.sees_pushes() || self.anything_to_do(me),
         }
+    }
+
+    /// For whoever has announced that a worker is idle and put a `fence(SeqCst)`: from now on every push to a
+    /// deque is seen here, or the worker by who pushes, who puts no fence. False: the system refuses.
+    pub(super) fn sees_pushes(&self) -> bool {
+        // Partner: the light barrier between a push and the look for those that are idle. It is not needed
+        // where nobody works who could push.
+        !self.jobs.are_in_use() || !self.sleepers.someone_works() || barrier::heavy()
     }
 
     /// Whether there is anything to do for worker `me`.

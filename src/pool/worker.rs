@@ -134,7 +134,9 @@ impl Worker<'_> {
                     at,
                     from,
                 } => {
-                    self.step_aside(from);
+                    if call != Calls::LOOK_FOR_INJECTED {
+                        self.step_aside(from);
+                    }
                     let start = if parked {
                         window.called_after(idle_since.elapsed());
                         Start::Parked
@@ -176,7 +178,7 @@ impl Worker<'_> {
         self.called.set(Some((start, at)));
         let found = match Calls::slot(call) {
             Some(index) => self.follow(&Place::Board(index), start == Start::Parked),
-            None if call == Calls::LOOK_FOR_JOBS => {
+            None if Calls::is_search(call) => {
                 if let Some((start, at)) = self.called.take() {
                     if !self.is_new.take() {
                         self.shared.market.started(start, at);

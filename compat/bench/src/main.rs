@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-/// How long a turn measures.
+/// How long a turn measures, without pauses and with them.
 const TURN: Duration = Duration::from_millis(60);
+const TURN_WITH_PAUSES: Duration = Duration::from_millis(600);
 
 /// The process's CPU time so far.
 fn cpu() -> Duration {
@@ -27,12 +28,16 @@ fn cpu() -> Duration {
 /// Calls `f` until the turn is over, at least three times after a warm-up, and prints the median of the time
 /// per call in batches. `pause` comes before each call and is not counted.
 fn time(pause: Option<Duration>, mut f: impl FnMut()) {
+    let turn = pause.map_or(TURN, |_| TURN_WITH_PAUSES);
+    // Nothing may pile up before the measurement.
+    let wait = || pause.into_iter().for_each(std::thread::sleep);
     let begun = Instant::now();
     let mut warm = 0;
-    while warm < 3 || begun.elapsed() < TURN / 3 {
+    while warm < 3 || begun.elapsed() < turn / 3 {
+        wait();
         f();
         warm += 1;
-        if begun.elapsed() > TURN {
+        if begun.elapsed() > turn {
             break;
         }
     }
@@ -44,10 +49,8 @@ fn time(pause: Option<Duration>, mut f: impl FnMut()) {
     let mut times = Vec::new();
     let (begun, cpu_before) = (Instant::now(), cpu());
     let mut calls = 0;
-    while times.len() < 3 || begun.elapsed() < TURN {
-        if let Some(pause) = pause {
-            std::thread::sleep(pause);
-        }
+    while times.len() < 3 || begun.elapsed() < turn {
+        wait();
         let start = Instant::now();
         for _ in 0..batch {
             f();
