@@ -94,6 +94,22 @@ pub(crate) enum Stolen {
     Nothing,
 }
 
+/// Jobs that are stolen along with one, at most.
+const MOST: usize = 31;
+
+/// What is stolen along with a job, oldest first, until the first place that is empty.
+#[derive(Default)]
+pub(crate) struct Along {
+    jobs: [Option<Job>; MOST],
+}
+
+impl Along {
+    /// Newest first.
+    pub(crate) fn into_newest_first(self) -> impl Iterator<Item = Job> {
+        self.jobs.into_iter().rev().flatten()
+    }
+}
+
 /// What others write.
 struct Others {
     lock: AtomicBool,
@@ -169,6 +185,22 @@ impl Deque {
         }
     }
 
+    /// The same if the job `fits`.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the holder.
+    #[inline]
+    pub(crate) unsafe fn pop_if(&self, fits: impl FnOnce(&Job) -> bool) -> Option<Job> {
+        let last = self.claim_last().ok()?;
+        if self.with_place(last, |place| look_at(place, fits)) {
+            return Some(self.take(last));
+        }
+        // Back to where it was, and it has stayed there. Release: as in `push`.
+        self.own.tail.store(last.wrapping_add(1), Ordering::Release);
+        None
+    }
+
     /// The same, for whoever has pushed the job that is made from `data` and expects it there.
     ///
     /// # Safety
@@ -178,7 +210,7 @@ impl Deque {
     pub(crate) unsafe fn pop_back(&self, data: *const ()) -> Popped {
         if let Ok(last) = self.claim_last() {
             // Looked at where it lies: to copy it takes longer than all else here.
-            if self.with_place(last, |place| is_made_from(place, data)) {
+            if self.with_place(last, |place| look_at(place, |job| job.is(data))) {
                 return Popped::It;
             }
             return Popped::Another(self.take(last));
@@ -234,17 +266,25 @@ impl Deque {
         job
     }
 
-    /// Takes the job at the head. Where nothing is for others, the holder is asked to hand something out, which it
+    /// Takes the job at the head, and if it is one of many up to half of those like it that follow and are for
+    /// others, into `along`. Where nothing is for others, the holder is asked to hand something out, which it
     /// does when it pushes or pops the next time; `at_once`: it is not waited for.
-    pub(crate) fn steal(&self, at_once: bool) -> Stolen {
+    pub(crate) fn steal(&self, at_once: bool, along: Option<&mut Along>) -> Stolen {
         if self.is_empty() || !self.try_lock() {
             return Stolen::Nothing;
         }
         let head = self.others.head.load(Ordering::Relaxed);
         let stolen = if head != self.split() || (at_once && self.move_split(head)) {
             let next = head.wrapping_add(1);
-            self.others.head.store(next, Ordering::Relaxed);
-            Stolen::Job(self.take(head))
+            let job = self.take(head);
+            let taken = match along {
+                Some(along) if job.is_one_of_many() => self.take_along(next, along),
+                _ => 0,
+            };
+            self.others
+                .head
+                .store(next.wrapping_add(taken), Ordering::Relaxed);
+            Stolen::Job(job)
         } else {
             let wanted = &self.border.wanted;
             if !wanted.load(Ordering::Relaxed) {
@@ -254,6 +294,19 @@ impl Deque {
         };
         self.unlock();
         stolen
+    }
+
+    /// With the lock: copies jobs from number `next` on, which the caller then takes away. How many.
+    fn take_along(&self, next: usize, along: &mut Along) -> usize {
+        let there = self.split().wrapping_sub(next);
+        for taken in 0..MOST.min(there / 2) {
+            let job = self.take(next.wrapping_add(taken));
+            if !job.is_one_of_many() {
+                return taken;
+            }
+            along.jobs[taken] = Some(job);
+        }
+        MOST.min(there / 2)
     }
 
     /// The holder moves the split without being asked.
@@ -403,13 +456,13 @@ fn take_from(buffer: &Buffer, number: usize) -> Job {
     take_place(&buffer[number & (buffer.len() - 1)])
 }
 
-/// Whether the job in a place that the caller has claimed is made from `data`.
+/// Whether the job in a place that the caller has claimed `fits`.
 #[inline(always)]
-fn is_made_from(place: &Cell<Option<Job>>, data: *const ()) -> bool {
+fn look_at(place: &Cell<Option<Job>>, fits: impl FnOnce(&Job) -> bool) -> bool {
     place.with(|place| {
         // SAFETY: as in `take_place`.
         let job = unsafe { (*place).as_ref() };
-        job.is_some_and(|job| job.is(data))
+        job.is_some_and(fits)
     })
 }
 

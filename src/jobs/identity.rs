@@ -1,6 +1,6 @@
 //! `Identity`: an index and what belongs to it.
 
-use super::deque::{Deque, Popped, Stolen};
+use super::deque::{Along, Deque, Popped, Stolen};
 use super::Job;
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +51,17 @@ impl Identity {
         unsafe { self.deque.pop() }
     }
 
+    /// The same if the job `fits`.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is the holder.
+    #[inline]
+    pub(crate) unsafe fn pop_if(&self, fits: impl FnOnce(&Job) -> bool) -> Option<Job> {
+        // SAFETY: the caller's promise.
+        unsafe { self.deque.pop_if(fits) }
+    }
+
     /// The same for whoever has pushed the job that is made from `data`.
     ///
     /// # Safety
@@ -73,8 +84,8 @@ impl Identity {
     }
 
     /// Takes the job at the front; see [`Deque::steal`].
-    pub(crate) fn steal(&self, at_once: bool) -> Stolen {
-        self.deque.steal(at_once)
+    pub(crate) fn steal(&self, at_once: bool, along: Option<&mut Along>) -> Stolen {
+        self.deque.steal(at_once, along)
     }
 
     /// Whether others should look here.

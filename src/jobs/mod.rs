@@ -30,7 +30,7 @@ use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 #[cfg(all(loom, test))]
 pub(crate) use self::deque::Deque;
-pub(crate) use self::deque::{Popped, Stolen};
+pub(crate) use self::deque::{Along, Popped, Stolen};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::job::Job;
 pub(crate) use self::latch::Latch;
@@ -88,10 +88,16 @@ impl Jobs {
 
     /// Takes the oldest job of an identity's deque, if it is worth it or `light_ones` are to be taken. See
     /// [`Deque::steal`](deque::Deque::steal).
-    pub(crate) fn steal(&self, victim: usize, light_ones: bool, at_once: bool) -> Stolen {
+    pub(crate) fn steal(
+        &self,
+        victim: usize,
+        light_ones: bool,
+        at_once: bool,
+        along: Option<&mut Along>,
+    ) -> Stolen {
         let identity = self.identities.get(victim).and_then(OnceLock::get);
         match identity.filter(|identity| light_ones || identity.is_worth_a_look()) {
-            Some(identity) => identity.steal(at_once),
+            Some(identity) => identity.steal(at_once, along),
             None => Stolen::Nothing,
         }
     }

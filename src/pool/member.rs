@@ -8,7 +8,7 @@ use super::chain::Calls;
 use super::shared::Shared;
 use crate::barrier;
 use crate::clock;
-use crate::jobs::{Identity, Job, Latch, Popped, Stolen};
+use crate::jobs::{Along, Identity, Job, Latch, Popped, Stolen};
 use crate::parking::Parker;
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -255,7 +255,7 @@ impl<'a> Member<'a> {
         }
         line.push(job);
         // SAFETY: the job that was just put there is for this place.
-        self.push(unsafe { Job::new(ptr::from_ref(line).cast(), run_first, job.call) });
+        self.push(unsafe { Job::new(ptr::from_ref(line).cast(), run_first, job.call()) });
     }
 
     /// The same with its own line.
@@ -284,7 +284,7 @@ impl<'a> Member<'a> {
         line.push(job);
         let place = Arc::into_raw(Arc::clone(line)).cast();
         // SAFETY: the job that was just put there is for this place, which holds a count of the line.
-        self.push(unsafe { Job::new(place, run_first, job.call) });
+        self.push(unsafe { Job::new(place, run_first, job.call()) });
     }
 
     /// Whether it is of that pool.
@@ -316,10 +316,22 @@ impl<'a> Member<'a> {
         unsafe { self.identity().pop_back(data) }
     }
 
+    /// What its own last job is made from, taken, if `run` would run it, in the same call from outside.
+    #[inline]
+    pub(crate) fn pop_for(&self, run: unsafe fn(*const ())) -> Option<*const ()> {
+        if self.oldest_first {
+            return None;
+        }
+        let fits = |job: &Job| job.data_for(run, self.call()).is_some();
+        // SAFETY: as in `push`.
+        let job = unsafe { self.identity().pop_if(fits) };
+        job?.data_for(run, self.call())
+    }
+
     #[cold]
     fn pop_oldest(&self) -> Option<Job> {
         loop {
-            match self.identity().steal(true) {
+            match self.identity().steal(true, None) {
                 Stolen::Job(job) => return Some(job),
                 _ if self.identity().is_empty() => return None,
                 _ => yield_now(),
@@ -339,26 +351,40 @@ impl<'a> Member<'a> {
 
     /// Takes a job that anybody with an identity may run: its own, another's oldest, an injected one.
     pub(crate) fn find(&self) -> Option<Job> {
+        self.find_somewhere(|victim| self.steal(victim, false, None))
+    }
+
+    fn find_somewhere(&self, steal: impl Fn(usize) -> Option<Job>) -> Option<Job> {
         self.own()
-            .or_else(|| self.steal_from_any())
+            .or_else(|| self.steal_from_any(steal))
             .or_else(|| self.shared.jobs.injector.pop())
     }
 
     /// Takes another's oldest job, if one is there for others, or if that was asked for long ago.
-    fn steal_from_any(&self) -> Option<Job> {
+    fn steal_from_any(&self, steal: impl Fn(usize) -> Option<Job>) -> Option<Job> {
         let workers = self.shared.workers();
         let start = self.next_random() as usize % workers.max(1);
         (start..workers)
             .chain(0..start)
             .filter(|&victim| victim != self.index)
-            .find_map(|victim| self.steal(victim, false))
+            .find_map(steal)
     }
 
-    fn steal(&self, victim: usize, light_ones: bool) -> Option<Job> {
+    /// Takes another's oldest job and more that are like it, which it keeps in its own deque.
+    fn steal_several(&self, victim: usize) -> Option<Job> {
+        let mut along = Along::default();
+        let job = self.steal(victim, false, Some(&mut along))?;
+        along
+            .into_newest_first()
+            .for_each(|another| self.push(another));
+        Some(job)
+    }
+
+    fn steal(&self, victim: usize, light_ones: bool, along: Option<&mut Along>) -> Option<Job> {
         let jobs = &self.shared.jobs;
         let asked = self.asked.get();
         let at_once = asked != 0 && clock::between(asked, clock::now()) > barrier::price();
-        match jobs.steal(victim, light_ones, at_once || cfg!(loom)) {
+        match jobs.steal(victim, light_ones, at_once || cfg!(loom), along) {
             Stolen::Job(job) => {
                 self.asked.set(0);
                 Some(job)
@@ -373,12 +399,12 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// [`find`](Self::find), and if others have been asked for something, waits for it as long as it would take to
-    /// take it without them.
+    /// [`find`](Self::find) for a worker that does nothing else: it may take several jobs at once, and if others
+    /// have been asked for something, it waits for it as long as it would take to take it without them.
     pub(crate) fn find_patiently(&self) -> Option<Job> {
         self.asked.set(0);
         loop {
-            let found = self.find();
+            let found = self.find_somewhere(|victim| self.steal_several(victim));
             if found.is_some()
                 || self.asked.get() == 0
                 || !self.shared.jobs.any(self.shared.workers())
@@ -402,7 +428,7 @@ impl<'a> Member<'a> {
     /// Runs a job that was taken out of a queue.
     #[inline]
     pub(crate) fn run(&self, job: Job) {
-        let before = self.call.replace(job.call);
+        let before = self.call.replace(job.call());
         // SAFETY: a queue gives a job to one taker.
         unsafe { job.run() };
         self.call.set(before);
@@ -420,7 +446,10 @@ impl<'a> Member<'a> {
         let find = || {
             self.own()
                 .or_else(|| self.shared.jobs.injector.pop())
-                .or_else(|| (self.kind != Kind::Guest).then(|| self.steal_from_any())?)
+                .or_else(|| {
+                    (self.kind != Kind::Guest)
+                        .then(|| self.steal_from_any(|victim| self.steal(victim, false, None)))?
+                })
         };
         self.wait_by(latch, find, Patience::Abroad)
     }
@@ -456,8 +485,8 @@ impl<'a> Member<'a> {
         if let Some(job) = self.own() {
             return Some(job);
         }
-        if let Some(job) = taker.get().and_then(|taker| self.steal(taker, true)) {
-            if self.kind != Kind::Guest || job.call == self.call() {
+        if let Some(job) = taker.get().and_then(|taker| self.steal(taker, true, None)) {
+            if self.kind != Kind::Guest || job.call() == self.call() {
                 return Some(job);
             }
             self.shared.inject(job);
@@ -465,7 +494,7 @@ impl<'a> Member<'a> {
         if self.kind == Kind::Guest {
             return None;
         }
-        self.steal_from_any()
+        self.steal_from_any(|victim| self.steal(victim, false, None))
             .or_else(|| self.shared.jobs.injector.pop())
     }
 

@@ -135,7 +135,7 @@ where
         });
         let left = &raw const this.left;
         // SAFETY: this worker was counted as begun.
-        unsafe { Countdown::end(left) };
+        unsafe { Countdown::end(left, 1) };
     }
 }
 
@@ -157,7 +157,7 @@ where
     let letter = unsafe { Job::new(data, Broadcast::<OP, R>::run, 0) };
     shared.post_to_all(|_| letter, workers);
     // SAFETY: it is here. What began was this thread.
-    unsafe { Countdown::end(&raw const broadcast.left) };
+    unsafe { Countdown::end(&raw const broadcast.left, 1) };
     broadcast.left.wait(shared);
     let results = broadcast.results.into_iter().map(UnsafeCell::into_inner);
     results

@@ -147,22 +147,22 @@ impl Countdown {
         }
     }
 
-    /// So many more are begun, by one that has not ended.
+    /// So many more are begun, by one that has not been told of.
     pub(super) fn begin(&self, more: usize) {
         // Relaxed: whoever begins one has not ended itself.
         self.left.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// One has ended. Where it is the last, `this` may be gone.
+    /// So many have ended. Where they are the last, `this` may be gone.
     ///
     /// # Safety
     ///
-    /// `this` is live: one has begun that has not ended yet, and now ends.
-    pub(super) unsafe fn end(this: *const Self) {
-        // SAFETY: it is live until the last one has ended.
+    /// `this` is live: so many have begun that have not been told of yet.
+    pub(super) unsafe fn end(this: *const Self, ended: usize) {
+        // SAFETY: it is live until the last one has been told of.
         let left = unsafe { &(*this).left };
         // Release: partner is the Acquire here, by which the last one passes on what all have done.
-        if left.fetch_sub(1, Ordering::AcqRel) != 1 {
+        if left.fetch_sub(ended, Ordering::AcqRel) != ended {
             return;
         }
         // SAFETY: it is live until the waiter has been told, which only the last one does.

@@ -10,6 +10,7 @@
 //! | `yields` | letting others go on |
 //! | `enter` | how a call gets onto a thread of the pool |
 //! | `stack_job`, `heap_job` | a closure as a job: in the frame that waits for it, or in a box |
+//! | `scope_job`, `chunk` | a closure as a job that a scope counts, and memory for many of these |
 //! | `latches` | who is told that something is done |
 //!
 //! # The rules
@@ -22,12 +23,14 @@
 //! A panic of a task goes to whoever waits for it, or to the pool's panic handler where nobody does.
 
 mod broadcast;
+mod chunk;
 mod current;
 mod enter;
 mod heap_job;
 mod join;
 mod latches;
 mod scope;
+mod scope_job;
 mod spawn;
 mod stack_job;
 mod yields;

@@ -1,5 +1,6 @@
 //! Scopes: any number of tasks that borrow from a frame, which waits for them.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -8,9 +9,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 
 use super::broadcast::BroadcastContext;
+use super::chunk::Chunks;
 use super::enter::{enter, enter_current, with_current};
-use super::heap_job::heap_job;
 use super::latches::Countdown;
+use super::scope_job::scope_job;
 use crate::jobs::Job;
 use crate::pool::{Member, Shared, ThreadPool};
 use crate::queue::ConcurrentQueue;
@@ -35,8 +37,47 @@ struct Base<'scope> {
     /// The first payload of a panic.
     panic: AtomicPtr<Payload>,
     left: Countdown,
+    maker: Maker,
     /// Tasks may be given what is mutable for `'scope`, so it must not shrink or grow.
     _marker: PhantomData<fn(&'scope ()) -> &'scope ()>,
+}
+
+/// The thread that made a scope, and what it needs to spawn many tasks while the scope's closure runs.
+struct Maker {
+    /// The identity in the scope's pool that it holds, as long as the scope is there.
+    index: Option<usize>,
+    is_in_closure: Cell<bool>,
+    /// How many tasks have been begun that are not there yet.
+    reserved: Cell<usize>,
+    /// How often some have been begun: after the first time chunks pay.
+    rounds: Cell<u8>,
+    chunks: Chunks,
+}
+
+// SAFETY: `index` is never written; the rest is used by the thread that holds this identity, which is the maker as
+// long as the scope is there, and by the maker itself.
+unsafe impl Sync for Maker {}
+
+impl Maker {
+    /// One more task begins: as one of many that are begun at once, since each time costs a write to a line
+    /// that others write as well. Where it may be put, if not into a box.
+    fn begin(&self, left: &Countdown) -> Option<&Chunks> {
+        const AT_ONCE: usize = 64;
+        if self.reserved.get() == 0 {
+            left.begin(AT_ONCE);
+            self.reserved.set(AT_ONCE);
+            self.rounds.set(self.rounds.get().saturating_add(1));
+        }
+        self.reserved.set(self.reserved.get() - 1);
+        (self.rounds.get() > 1).then_some(&self.chunks)
+    }
+
+    /// The scope's closure has ended. How many tasks were begun that will not be there.
+    fn leave_closure(&self) -> usize {
+        self.is_in_closure.set(false);
+        self.chunks.leave();
+        self.reserved.take()
+    }
 }
 
 /// An address that its user answers for, on whatever thread.
@@ -190,15 +231,13 @@ impl<'scope> Scope<'scope> {
             // SAFETY: a scope stays where it is until its tasks have ended.
             let here = unsafe { &*scope.get() };
             here.base.catch(|| body(here));
-            // SAFETY: the same; the pointer to a field is in bounds.
-            let base = unsafe { &raw const (*scope.get()).base };
-            // SAFETY: this task had begun.
-            unsafe { Base::end_task(base) };
         };
-        let job = self.base.job(run);
-        self.base.me(|me| match me {
-            Some(me) => me.push(job),
-            None => self.base.shared.inject(job),
+        self.base.me(|me| {
+            let job = self.base.job(me, run);
+            match me {
+                Some(me) => me.push(job),
+                None => self.base.shared.inject(job),
+            }
         });
     }
 
@@ -236,19 +275,17 @@ impl<'scope> ScopeFifo<'scope> {
             // SAFETY: a scope stays where it is until its tasks have ended.
             let here = unsafe { &*scope.get() };
             here.base.catch(|| body(here));
-            // SAFETY: the same; the pointer to a field is in bounds.
-            let base = unsafe { &raw const (*scope.get()).base };
-            // SAFETY: this task had begun.
-            unsafe { Base::end_task(base) };
         };
-        let job = self.base.job(run);
-        self.base.me(|me| match me {
-            Some(me) => match self.lines.get(me.index) {
-                Some(line) => me.push_in(line, job),
-                // A worker that was started since.
-                None => me.push_in_line(job),
-            },
-            None => self.base.shared.inject(job),
+        self.base.me(|me| {
+            let job = self.base.job(me, run);
+            match me {
+                Some(me) => match self.lines.get(me.index) {
+                    Some(line) => me.push_in(line, job),
+                    // A worker that was started since.
+                    None => me.push_in_line(job),
+                },
+                None => self.base.shared.inject(job),
+            }
         });
     }
 
@@ -272,6 +309,13 @@ impl<'scope> Base<'scope> {
             shared: shared.weak().upgrade().expect("the pool is there"),
             panic: AtomicPtr::new(ptr::null_mut()),
             left: Countdown::new(),
+            maker: Maker {
+                index: Member::current(|me| me.filter(|me| me.is_of(shared)).map(|me| me.index)),
+                is_in_closure: Cell::new(true),
+                reserved: Cell::new(0),
+                rounds: Cell::new(0),
+                chunks: Chunks::new(),
+            },
             _marker: PhantomData,
         }
     }
@@ -279,8 +323,9 @@ impl<'scope> Base<'scope> {
     /// Runs the scope's own closure, and waits for the tasks.
     fn run<R>(&self, op: impl FnOnce() -> R) -> R {
         let result = self.catch(op);
-        // SAFETY: it is here. What began was this thread.
-        unsafe { Countdown::end(&raw const self.left) };
+        let reserved = self.maker.leave_closure();
+        // SAFETY: it is here. What began was this thread, and what is left of the reserve.
+        unsafe { Countdown::end(&raw const self.left, 1 + reserved) };
         self.left.wait(&self.shared);
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Relaxed);
         if !panic.is_null() {
@@ -289,18 +334,6 @@ impl<'scope> Base<'scope> {
             resume_unwind(*payload);
         }
         result.expect("without a panic there is a result")
-    }
-
-    /// A task has ended. The scope may be gone afterwards.
-    ///
-    /// # Safety
-    ///
-    /// The task had begun, so the scope is still there.
-    unsafe fn end_task(this: *const Self) {
-        // SAFETY: it is still there; the pointer to a field is in bounds.
-        let left = unsafe { &raw const (*this).left };
-        // SAFETY: the caller's promise.
-        unsafe { Countdown::end(left) };
     }
 
     /// Runs `f`, and keeps the payload of its panic if it is the first.
@@ -326,12 +359,18 @@ impl<'scope> Base<'scope> {
         }
     }
 
-    /// A job of this scope, which has begun. Somebody must queue it.
-    fn job<F: FnOnce() + Send + 'scope>(&self, run: F) -> Job {
-        self.left.begin(1);
-        let call = self.me(|me| me.map_or(0, Member::call));
-        // SAFETY: the scope waits for it, so what it borrows stays borrowed.
-        unsafe { heap_job(run, call) }
+    /// A job of this scope, which has begun, made by a thread that is `me` in this pool. Somebody must queue it.
+    fn job<F: FnOnce() + Send + 'scope>(&self, me: Option<&Member>, run: F) -> Job {
+        let (left, call) = (&raw const self.left, me.map_or(0, Member::call));
+        let is_maker = me.is_some_and(|me| Some(me.index) == self.maker.index);
+        let chunks = if is_maker && self.maker.is_in_closure.get() {
+            self.maker.begin(&self.left)
+        } else {
+            self.left.begin(1);
+            None
+        };
+        // SAFETY: it has begun; the scope waits for it, so what it borrows stays borrowed.
+        unsafe { scope_job(left, run, call, chunks) }
     }
 
     fn broadcast<F>(&self, body: F)
@@ -343,13 +382,12 @@ impl<'scope> Base<'scope> {
         let letter = |_| {
             let body = Arc::clone(&body);
             let base = SendPtr(base.get());
-            self.job(move || {
+            let run = move || {
                 // SAFETY: a scope stays where it is until its tasks have ended.
                 let here = unsafe { &*base.get() };
                 here.catch(move || BroadcastContext::with(|context| body(context)));
-                // SAFETY: this task had begun.
-                unsafe { Base::end_task(base.get()) };
-            })
+            };
+            self.me(|me| self.job(me, run))
         };
         self.shared.post_to_all(letter, self.shared.workers());
     }

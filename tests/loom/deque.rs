@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::harness::check;
-use crate::jobs::{Deque, Job, Stolen};
+use crate::jobs::{Along, Deque, Job, Stolen};
 
 /// A job that only carries a number.
 fn job(number: u64) -> Job {
@@ -20,8 +20,8 @@ fn each_once(script: &'static [bool], at_once: bool, thieves: usize, steals: usi
     let deque = Arc::new(Deque::new());
     let steal = |deque: Arc<Deque>| {
         move || {
-            let taken = (0..steals).filter_map(|_| match deque.steal(at_once) {
-                Stolen::Job(job) => Some(job.call),
+            let taken = (0..steals).filter_map(|_| match deque.steal(at_once, None) {
+                Stolen::Job(job) => Some(job.call()),
                 Stolen::Asked | Stolen::Nothing => None,
             });
             taken.collect::<Vec<_>>()
@@ -38,7 +38,7 @@ fn each_once(script: &'static [bool], at_once: bool, thieves: usize, steals: usi
             unsafe { deque.push(job(pushed)) };
         } else {
             // SAFETY: the same.
-            seen.extend(unsafe { deque.pop() }.map(|job| job.call));
+            seen.extend(unsafe { deque.pop() }.map(|job| job.call()));
         }
     }
     for other in others {
@@ -51,7 +51,7 @@ fn each_once(script: &'static [bool], at_once: bool, thieves: usize, steals: usi
     }
     // SAFETY: the same.
     while let Some(job) = unsafe { deque.pop() } {
-        seen.push(job.call);
+        seen.push(job.call());
     }
     assert!(deque.is_empty());
     seen.sort_unstable();
@@ -94,4 +94,78 @@ fn two_thieves_take_different_jobs() {
 #[test]
 fn the_holder_hands_out() {
     check(3, || each_once(&[PUSH, PUSH, POP, PUSH], false, 1, 3));
+}
+
+/// One who steals takes several at once, while the holder takes them from the other end. Catches: more taken than
+/// are for others, the head moved by one only.
+#[test]
+fn several_are_stolen_at_once() {
+    check(3, || {
+        let deque = Arc::new(Deque::new());
+        for number in 1..=6 {
+            // SAFETY: this thread is the holder.
+            unsafe { deque.push(job(number).one_of_many()) };
+        }
+        let other = {
+            let deque = Arc::clone(&deque);
+            thread::spawn(move || {
+                let mut along = Along::default();
+                let Stolen::Job(first) = deque.steal(true, Some(&mut along)) else {
+                    return Vec::new();
+                };
+                let mut taken: Vec<_> = along.into_newest_first().map(|job| job.call()).collect();
+                taken.push(first.call());
+                assert!(taken.is_sorted_by(|a, b| a > b), "newest first: {taken:?}");
+                taken
+            })
+        };
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            // SAFETY: the same.
+            seen.extend(unsafe { deque.pop() }.map(|job| job.call()));
+        }
+        seen.extend(other.join().unwrap());
+        // SAFETY: the same.
+        while let Some(job) = unsafe { deque.pop() } {
+            seen.push(job.call());
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 2, 3, 4, 5, 6]);
+    });
+}
+
+/// The holder takes the last job if it is what it looks for, or leaves it where it is, while another steals.
+/// Catches: a job that is not put back.
+#[test]
+fn what_does_not_fit_is_left() {
+    check(3, || {
+        let deque = Arc::new(Deque::new());
+        // SAFETY: this thread is the holder.
+        unsafe { deque.push(job(1)) };
+        let other = {
+            let deque = Arc::clone(&deque);
+            thread::spawn(move || match deque.steal(true, None) {
+                Stolen::Job(job) => Some(job.call()),
+                Stolen::Asked | Stolen::Nothing => None,
+            })
+        };
+        // SAFETY: the same.
+        let popped = unsafe { deque.pop_if(|job| job.call() == 2) };
+        assert!(popped.is_none());
+        // SAFETY: the same.
+        let popped = unsafe { deque.pop_if(|job| job.call() == 1) };
+        let stolen = other.join().unwrap();
+        // SAFETY: the same.
+        let left = unsafe { deque.pop() };
+        let all = [
+            popped.map(|job| job.call()),
+            stolen,
+            left.map(|job| job.call()),
+        ];
+        assert_eq!(
+            all.into_iter().flatten().collect::<Vec<_>>(),
+            [1],
+            "{all:?}"
+        );
+    });
 }
