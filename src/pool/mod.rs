@@ -58,7 +58,7 @@ pub(crate) const MAX_THREADS: usize = if cfg!(loom) { 64 } else { 1 << 16 };
 /// Parked worker threads that take part in loops and run tasks.
 ///
 /// A pool of `n` threads counts *lanes*: the thread that calls a loop is one, so there are `n - 1`
-/// workers, and a pool of one starts no thread. Any number of threads may use a pool at once, and
+/// workers, and a pool of one starts no thread before it is given a task. Any number of threads may use a pool at once, and
 /// loops may be nested to any depth: no loop waits for another one, and none takes extra threads.
 ///
 /// ```
@@ -108,7 +108,7 @@ impl ThreadPool {
 
     pub(crate) fn from_config(config: Arc<Config>) -> Self {
         ThreadPool {
-            shared: AtomicPtr::new(Arc::into_raw(Shared::new(config)).cast_mut()),
+            shared: AtomicPtr::new(Arc::into_raw(Shared::new(config, worker::main)).cast_mut()),
         }
     }
 
@@ -128,14 +128,14 @@ impl ThreadPool {
         let shared = self.shared_arc();
         let lanes = lanes.clamp(1, MAX_THREADS);
         shared.lanes.fetch_max(lanes, Ordering::Relaxed);
-        shared.grow(lanes - 1, worker::main);
+        shared.grow(lanes - 1);
         self.num_threads()
     }
 
     /// Starts workers until there are `workers`, at most 65,535, for tasks; loops get no more lanes by it.
     /// Returns how many there are now.
     pub fn ensure_workers(&self, workers: usize) -> usize {
-        self.shared_arc().grow(workers, worker::main);
+        self.shared_arc().grow(workers);
         self.num_workers()
     }
 
@@ -205,7 +205,7 @@ impl ThreadPool {
         let workers = parents
             .workers()
             .max(parents.config.lanes.saturating_sub(1));
-        let new = Arc::into_raw(Shared::new(Arc::clone(&parents.config))).cast_mut();
+        let new = Arc::into_raw(Shared::new(Arc::clone(&parents.config), worker::main)).cast_mut();
         let old = std::ptr::from_ref(parents).cast_mut();
         // Release: partner is the Acquire in `shared`; Acquire: the same, where another thread was
         // first.
@@ -219,7 +219,7 @@ impl ThreadPool {
                 shared
                     .lanes
                     .store(lanes.max(parents.config.lanes), Ordering::Relaxed);
-                shared.grow(workers, worker::main);
+                shared.grow(workers);
             }
             // SAFETY: `new` came from `Arc::into_raw` above and nobody else has seen it.
             Err(_) => drop(unsafe { Arc::from_raw(new) }),

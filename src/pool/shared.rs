@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     /// What threads count that own neither a slot nor a worker's number: shared, so never on a
     /// loop's path.
     outside: Mutex<Stats>,
+    /// What each worker does.
+    life: fn(&Shared, usize),
     crew: Mutex<Crew>,
     closing: AtomicBool,
     me: Weak<Shared>,
@@ -62,7 +64,7 @@ struct Crew {
 }
 
 impl Shared {
-    pub(crate) fn new(config: Arc<Config>) -> Arc<Self> {
+    pub(crate) fn new(config: Arc<Config>, life: fn(&Shared, usize)) -> Arc<Self> {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let processors = config.processors.unwrap_or_else(processors);
         barrier::prepare();
@@ -80,6 +82,7 @@ impl Shared {
             market: CachePadded::default(),
             worker_counts: Segments::new(),
             outside: Mutex::new(Stats::default()),
+            life,
             crew: Mutex::new(Crew::default()),
             closing: AtomicBool::new(false),
             me: me.clone(),
@@ -97,9 +100,33 @@ impl Shared {
         self.sleepers.workers()
     }
 
-    /// Starts workers until there are `workers`, or the system refuses one. `life` is what each
-    /// does.
-    pub(crate) fn grow(self: &Arc<Self>, workers: usize, life: fn(&Shared, usize)) {
+    /// The same for who gives tasks to them: at least one. A pool for loops alone needs none.
+    ///
+    /// # Panics
+    ///
+    /// If the system refuses that one.
+    pub(crate) fn workers_for_tasks(&self) -> usize {
+        match self.workers() {
+            0 => self.start_first(),
+            workers => workers,
+        }
+    }
+
+    #[cold]
+    fn start_first(&self) -> usize {
+        self.weak().upgrade().expect("the pool is there").grow(1);
+        let workers = self.workers();
+        assert!(
+            workers > 0,
+            "conga: a task was given to a pool without workers, and the system refuses a thread that would \
+             run it: stop other threads, raise the limit, or run the task without a pool"
+        );
+        workers
+    }
+
+    /// Starts workers until there are `workers`, or the system refuses one.
+    pub(crate) fn grow(self: &Arc<Self>, workers: usize) {
+        let life = self.life;
         let mut crew = self
             .crew
             .lock()
@@ -149,8 +176,9 @@ impl Shared {
         self.call(Calls::LOOK_AROUND, urgency)
     }
 
-    /// Puts a job where any member takes it.
+    /// Puts a job where any member takes it. There are [`workers_for_tasks`](Self::workers_for_tasks).
     pub(crate) fn inject(&self, job: Job) {
+        debug_assert_ne!(self.workers(), 0, "nobody takes it");
         self.jobs.injector.push(job);
         // Partner: the fence that a member puts after it has announced that it is idle.
         fence(Ordering::SeqCst);

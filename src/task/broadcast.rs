@@ -144,7 +144,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let workers = shared.workers();
+    let workers = shared.workers_for_tasks();
     let broadcast = Broadcast {
         op,
         results: (0..workers).map(|_| UnsafeCell::new(None)).collect(),
@@ -181,5 +181,5 @@ where
             0,
         )
     };
-    shared.post_to_all(letter, shared.workers());
+    shared.post_to_all(letter, shared.workers_for_tasks());
 }

@@ -1,7 +1,7 @@
 //! Where the calling thread is.
 
 use super::enter::{enter, with_current};
-use crate::pool::{Member, ThreadPool};
+use crate::pool::{Member, Shared, ThreadPool};
 
 /// The number of the worker that the calling thread is, or whose place it has taken, in the pool that it is
 /// of. No two threads have one number in one pool at the same time. `None` on a thread that is of no pool.
@@ -18,9 +18,9 @@ pub fn worker_index() -> Option<usize> {
 }
 
 /// How many workers there are in the pool that the calling thread is of, or else in
-/// [`ThreadPool::global`].
+/// [`ThreadPool::global`]. At least 1: a pool without workers starts one.
 pub fn current_num_workers() -> usize {
-    with_current(|shared| shared.workers())
+    with_current(Shared::workers_for_tasks)
 }
 
 /// Whether the calling thread has spawned or joined what nobody has begun yet. `None` on a thread that is

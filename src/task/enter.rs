@@ -48,6 +48,7 @@ where
     F: FnOnce(&Member, bool) -> R + Send,
     R: Send,
 {
+    shared.workers_for_tasks();
     let job = StackJob::new(on_member(f), Abroad::new(me));
     // SAFETY: it stays in this frame until the latch has told: `wait_for_other_pool` does not unwind.
     let queued = unsafe { job.as_job(0) };
@@ -63,6 +64,7 @@ where
     F: FnOnce(&Member, bool) -> R + Send,
     R: Send,
 {
+    shared.workers_for_tasks();
     let job = StackJob::new(on_member(f), Outside::default());
     // SAFETY: it stays in this frame until the latch has told: `wait` does not unwind.
     let queued = unsafe { job.as_job(0) };

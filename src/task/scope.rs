@@ -257,9 +257,12 @@ impl<'scope> Scope<'scope> {
 
 impl<'scope> ScopeFifo<'scope> {
     fn run<R>(shared: &Shared, op: impl FnOnce(&Self) -> R) -> R {
+        let base = Base::new(shared);
         let scope = ScopeFifo {
-            base: Base::new(shared),
-            lines: (0..shared.workers()).map(|_| Default::default()).collect(),
+            lines: (0..base.shared.workers())
+                .map(|_| Default::default())
+                .collect(),
+            base,
         };
         scope.base.run(|| op(&scope))
     }
@@ -305,6 +308,7 @@ impl<'scope> ScopeFifo<'scope> {
 
 impl<'scope> Base<'scope> {
     fn new(shared: &Shared) -> Self {
+        shared.workers_for_tasks();
         Base {
             shared: shared.weak().upgrade().expect("the pool is there"),
             panic: AtomicPtr::new(ptr::null_mut()),

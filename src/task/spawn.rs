@@ -45,6 +45,7 @@ enum Order {
 }
 
 fn spawn_in<F: FnOnce() + Send + 'static>(shared: &Shared, task: F, order: Order) {
+    shared.workers_for_tasks();
     let job = |call| task_job(shared, task, call);
     Member::current(|me| match me.filter(|me| me.is_of(shared)) {
         Some(me) => match order {

@@ -1,6 +1,8 @@
 //! A pool is made, grows while it works, and leaves no thread behind; and works with one thread and
 //! with a thousand.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod growth;
 #[cfg(target_os = "linux")]
 mod refused;

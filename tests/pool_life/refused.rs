@@ -6,6 +6,7 @@ use std::thread;
 
 use conga::{Dispatch, ThreadPool};
 
+use crate::common::panic_message;
 use crate::support::process::{is_helper, run_helper_well, text_of};
 use crate::support::{assert_whole, counters, meet, yield_until, DISPATCHES};
 
@@ -100,6 +101,9 @@ fn helper_without_threads() {
         assert!(pool.stats().threads_refused >= 2);
         assert_whole(&pool);
         assert_eq!(pool.stats().threads_started + 1, pool.num_threads() as u64);
+        if round == 0 && pool.num_workers() == 0 {
+            nobody_takes_tasks(&pool);
+        }
         if round == 18 {
             use_while_refused(pool, &asker);
         } else if round == 19 {
@@ -108,6 +112,21 @@ fn helper_without_threads() {
             assert_whole(&pool);
             meet(&pool, Dispatch::Chained, 8);
         }
+    }
+}
+
+/// A task for which there is no worker, and cannot be, panics where it is given, and says why. Catches one
+/// that waits for ever, and one that is lost.
+fn nobody_takes_tasks(pool: &ThreadPool) {
+    let calls: [&dyn Fn(); 4] = [
+        &|| pool.install(|| ()),
+        &|| pool.spawn(|| ()),
+        &|| drop(pool.broadcast(|_| ())),
+        &|| pool.in_place_scope(|s| s.spawn(|_| ())),
+    ];
+    for call in calls {
+        let said = panic_message(call);
+        assert!(said.contains("the system refuses a thread"), "{said}");
     }
 }
 

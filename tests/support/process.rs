@@ -28,6 +28,7 @@ pub fn run_helper(name: &str, env: &[(&str, &str)]) -> Output {
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env_remove("CONGA_NUM_THREADS")
         .env_remove("CONGA_SPIN_US")
+        .env("RUST_BACKTRACE", "0")
         .env(HELPER, name)
         .envs(env.iter().copied())
         .stdin(Stdio::null())
