@@ -6,6 +6,7 @@
 //! | `job` | a closure with its type erased |
 //! | `deque` | where a thread keeps its jobs, and others take the oldest |
 //! | `identity` | an index and what belongs to it: a deque, and two queues beside it |
+//! | `injector` | where threads from outside put their jobs |
 //! | `latch` | how one thread learns that something is done |
 //!
 //! A job waits in one of four places:
@@ -19,12 +20,12 @@
 
 mod deque;
 mod identity;
+mod injector;
 mod job;
 mod latch;
 
 use std::sync::OnceLock;
 
-use crate::queue::ConcurrentQueue;
 use crate::segments::Segments;
 use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -32,6 +33,7 @@ use crate::sync::atomic::{fence, AtomicBool, AtomicU64, AtomicUsize, Ordering};
 pub(crate) use self::deque::Deque;
 pub(crate) use self::deque::{Along, Popped, Stolen};
 pub(crate) use self::identity::Identity;
+use self::injector::Injector;
 pub(crate) use self::job::Job;
 pub(crate) use self::latch::Latch;
 
@@ -41,7 +43,7 @@ pub(crate) struct Jobs {
     identities: Segments<OnceLock<Box<Identity>>>,
     /// How many of them have been made.
     made: AtomicUsize,
-    pub(crate) injector: ConcurrentQueue<Job>,
+    pub(crate) injector: Injector,
     /// Whether somebody has been woken to look for jobs and has not found any yet. While there is,
     /// nobody else is woken: whoever finds one wakes the next, if there are more.
     searching: AtomicBool,
@@ -60,7 +62,7 @@ impl Jobs {
         Jobs {
             identities: Segments::new(),
             made: AtomicUsize::new(0),
-            injector: ConcurrentQueue::new(),
+            injector: Injector::new(),
             searching: AtomicBool::new(false),
             more_follow: AtomicBool::new(false),
             calls: AtomicU64::new(0),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::processors::processors;
+use super::thread::default_stack;
 use super::{ThreadPool, MAX_THREADS};
 use crate::dispatch::Dispatch;
 use crate::tuning;
@@ -39,8 +40,7 @@ pub(crate) struct Config {
 impl Config {
     /// How much stack a worker has.
     pub(crate) fn stack(&self) -> usize {
-        // The standard library's default, unless the environment says otherwise.
-        self.stack_size.unwrap_or(2 << 20)
+        self.stack_size.unwrap_or_else(default_stack)
     }
 }
 
@@ -133,7 +133,7 @@ impl ThreadPoolBuilder {
         self.config.processors = Some(processors);
     }
 
-    /// The stack size of the workers in bytes. Default: the standard library's.
+    /// The stack size of the workers in bytes. Default: the standard library's, which is what `RUST_MIN_STACK` says, or 2 MiB.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self

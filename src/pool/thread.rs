@@ -7,6 +7,7 @@
 //! overflows, and the name that `std::thread::current()` tells.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(not(loom))]
 use std::thread;
 
@@ -15,6 +16,26 @@ use loom::thread;
 
 #[cfg(unix)]
 use super::fork;
+
+/// How much stack the standard library gives a thread that asks for none in particular.
+pub(crate) fn default_stack() -> usize {
+    /// What has been found out; 0 before.
+    static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+    // Relaxed: whoever looks it up finds the same.
+    match BYTES.load(Ordering::Relaxed) {
+        0 => {
+            let asked = std::env::var("RUST_MIN_STACK").ok();
+            let bytes = asked
+                .and_then(|bytes| bytes.parse().ok())
+                .unwrap_or(2 << 20)
+                .max(1);
+            BYTES.store(bytes, Ordering::Relaxed);
+            bytes
+        }
+        bytes => bytes,
+    }
+}
 
 pub(crate) enum Thread {
     Library(thread::JoinHandle<()>),
@@ -67,8 +88,6 @@ mod system {
     use std::mem::{self, MaybeUninit};
     use std::ptr;
 
-    /// As much as the standard library gives.
-    const DEFAULT_STACK: usize = 2 << 20;
     /// A multiple of every page size, and no less than any system's smallest stack.
     const STACK_STEP: usize = 64 << 10;
 
@@ -90,7 +109,7 @@ mod system {
 
     impl Thread {
         pub(super) fn start(stack_size: Option<usize>, life: Life) -> io::Result<Self> {
-            let bytes = stack_size.unwrap_or(DEFAULT_STACK).max(1);
+            let bytes = stack_size.unwrap_or_else(super::default_stack).max(1);
             let bytes = bytes.checked_next_multiple_of(STACK_STEP);
             let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
             let mut attributes = MaybeUninit::uninit();
