@@ -128,7 +128,7 @@ impl ThreadPoolBuilder {
         self
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn reckon_with(&mut self, processors: usize) {
         self.config.processors = Some(processors);
     }
