@@ -1,4 +1,4 @@
-//! The one door to shared memory: every atomic, cell, lock and hint of the crate comes from here.
+//! The one door to shared memory: every atomic, cell, lock, thread-local and hint of the crate comes from here.
 //!
 //! An ordinary build gets the standard library's; a build with `--cfg loom` gets loom's, so that
 //! the model checker runs the code that ships. `--cfg loom` is not a feature, because features add
@@ -14,6 +14,7 @@ mod imp {
     pub(crate) use std::sync::atomic;
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use std::thread::yield_now;
+    pub(crate) use std::thread_local as per_thread;
 
     /// Memory that one thread writes while no other looks at it, and that many may read in between.
     /// The closures get a raw pointer, as loom's cell gives, so that both builds share one source.
@@ -47,6 +48,14 @@ mod imp {
     pub(crate) use loom::sync::atomic;
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use loom::thread::yield_now;
+
+    /// Loom's has no initial values that are constants.
+    macro_rules! per_thread {
+        (static $name:ident: $t:ty = const $init:block $(;)?) => {
+            loom::thread_local! { static $name: $t = $init; }
+        };
+    }
+    pub(crate) use per_thread;
 }
 
 pub(crate) use imp::*;

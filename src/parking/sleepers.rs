@@ -429,6 +429,7 @@ impl Sleepers {
         helps: bool,
         stay_awake: impl FnOnce() -> bool,
     ) -> Option<Call> {
+        let place = self.inner_place(me);
         let set = if helps { &self.inside } else { &self.aside };
         set.announce(me);
         // Partner: the fence that each publisher puts before it calls.
@@ -436,7 +437,7 @@ impl Sleepers {
         if stay_awake() && set.withdraw(me) {
             return None;
         }
-        let call = self.inner_place(me).sleep(None, || false).map(Call);
+        let call = place.sleep(None, || false).map(Call);
         // Partner: the fence before `someone_works`.
         fence(Ordering::SeqCst);
         call

@@ -12,7 +12,7 @@ use crate::jobs::{Along, Identity, Job, Latch, Popped, Stolen};
 use crate::parking::Parker;
 use crate::queue::ConcurrentQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{spin_loop, yield_now};
+use crate::sync::{per_thread, spin_loop, yield_now};
 use crate::tuning::{WAIT_PAUSES, WAIT_YIELDS};
 
 /// Why a thread holds an identity.
@@ -56,7 +56,7 @@ struct Light {
 /// The clock is read at the first few pushes, and then at every so many.
 const EVERY: u32 = 8;
 
-thread_local! {
+per_thread! {
     static CURRENT: Cell<*const Member<'static>> = const { Cell::new(ptr::null()) };
 }
 
@@ -513,10 +513,10 @@ impl<'a> Member<'a> {
                 continue;
             }
             idle += 1;
-            if cfg!(loom) || idle > WAIT_PAUSES / PAUSES + WAIT_YIELDS {
+            if idle > LOOKS + YIELDS {
                 searching = self.sleep(latch, patience);
                 idle = 0;
-            } else if idle > WAIT_PAUSES / PAUSES {
+            } else if idle > LOOKS {
                 yield_now();
             } else {
                 for _ in 0..PAUSES {
@@ -554,6 +554,9 @@ impl<'a> Member<'a> {
 
 /// Pauses between two looks at the queues.
 const PAUSES: u32 = 8;
+/// Looks before it gives its processor away, and how often it does that before it sleeps.
+const LOOKS: u32 = if cfg!(loom) { 0 } else { WAIT_PAUSES / PAUSES };
+const YIELDS: u32 = if cfg!(loom) { 1 } else { WAIT_YIELDS };
 
 /// What a member waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]

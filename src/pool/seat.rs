@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use super::chain::Place;
 use super::shared::Shared;
 use crate::slot::Slot;
+use crate::sync::per_thread;
 
 /// The slot that this thread used last. It keeps it for its next loop in the same pool, which then
 /// opens without an atomic read-modify-write, in memory that is warm. Taking it and putting it back
@@ -66,7 +67,7 @@ impl Drop for Keeper {
     }
 }
 
-thread_local! {
+per_thread! {
     static KEEPER: Keeper = const {
         Keeper {
             pool: Cell::new(NONE),

@@ -17,6 +17,7 @@ use crate::price::Start;
 use crate::slot::Slot;
 use crate::stats::Counts;
 use crate::sync::atomic::{fence, Ordering};
+use crate::sync::yield_now;
 
 /// The life of worker `number`.
 pub(crate) fn main(shared: &Shared, number: usize) {
@@ -90,8 +91,11 @@ impl Worker<'_> {
         // too late to do anything; one that has woken up by itself sleeps on.
         let mut wanted = false;
         let mut idle_since = Instant::now();
+        // Whether it saw something to do before, and then found nothing.
+        let seen_before = Cell::new(false);
         loop {
             while self.look_around(me) {
+                seen_before.set(false);
                 wanted = true;
                 idle_since = Instant::now();
             }
@@ -120,8 +124,15 @@ impl Worker<'_> {
                 .shared
                 .sleepers
                 .wait(self.number, spin, limit, in_sight);
+            let in_vain = seen_before.replace(waited == Waited::InSight);
             wanted = match waited {
-                Waited::InSight => wanted,
+                Waited::InSight => {
+                    if in_vain {
+                        // Whoever is about to take it, or to put it there, may need this processor.
+                        yield_now();
+                    }
+                    wanted
+                }
                 Waited::TimedOut => self.look_at_the_board(me),
                 Waited::Called { call, .. } if call == Calls::WATCH => {
                     let taken = self.shared.watch.take();

@@ -10,7 +10,8 @@ use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 use std::cell::Cell;
 use std::mem::size_of;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// Of a chunk.
 const LAYOUT: Layout = match Layout::from_size_align(8 * 1024, ALIGN) {

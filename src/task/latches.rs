@@ -1,10 +1,11 @@
 //! Latches: who is told that something is done.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
 use crate::jobs::Latch;
 use crate::pool::{Calls, Member, Shared, Taker};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{lock, Condvar, Mutex};
 
 /// Somebody who waits and can be told.
 pub(super) trait Tell {
@@ -103,7 +104,7 @@ impl Outside {
     /// Waits until it is told.
     pub(super) fn wait(&self) {
         let (told, changed) = &*self.0;
-        let mut told = told.lock().unwrap_or_else(|e| e.into_inner());
+        let mut told = lock(told);
         while !*told {
             told = changed.wait(told).unwrap_or_else(|e| e.into_inner());
         }
@@ -115,7 +116,7 @@ impl Tell for Outside {
         // SAFETY: it is live, because it has not been told.
         let shared = unsafe { Arc::clone(&(*this).0) };
         let (told, changed) = &*shared;
-        *told.lock().unwrap_or_else(|e| e.into_inner()) = true;
+        *lock(told) = true;
         changed.notify_all();
     }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 
 use super::broadcast::BroadcastContext;
@@ -17,6 +16,7 @@ use crate::jobs::Job;
 use crate::pool::{Member, Shared, ThreadPool};
 use crate::queue::ConcurrentQueue;
 use crate::slot::body::Payload;
+use crate::sync::atomic::{AtomicPtr, Ordering};
 
 /// Where tasks are spawned that borrow for `'scope`. See [`scope`].
 pub struct Scope<'scope> {

@@ -15,6 +15,7 @@
 //! | `solo` | a loop whose owner claims by stores, until somebody comes in |
 //! | `watch` | no light loop is opened that nobody will look at |
 //! | `meeting` | nobody is refused for good on a latecomer's account |
+//! | `tasks` | the same for tasks: injection, sleep, latches, guests |
 //! | `pool` | the whole: a caller and real workers, the chain, the queue, growing |
 //!
 //! Each model says which bug it catches, and has failed with that bug put in. `harness` has what
@@ -36,5 +37,6 @@ mod parking;
 mod pool;
 mod slot;
 mod solo;
+mod tasks;
 mod waiting;
 mod watch;
