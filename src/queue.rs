@@ -6,7 +6,7 @@ use crossbeam_channel::{Receiver, Sender};
 use crate::parking::Waiters;
 use crate::sync::atomic::{AtomicBool, Ordering};
 #[cfg(loom)]
-use crate::sync::{lock, Mutex};
+use crate::sync::{atomic::AtomicUsize, lock, Mutex};
 
 /// A queue for many producers and many consumers: first in, first out, without a bound.
 ///
@@ -136,26 +136,40 @@ impl<T> Items<T> {
     }
 }
 
-/// Stands in for the channel in a model.
+/// Stands in for the channel in a model, and promises less: who finds it empty is ordered with nobody.
 #[cfg(loom)]
-struct Items<T>(Mutex<std::collections::VecDeque<T>>);
+pub(crate) struct Items<T> {
+    items: Mutex<std::collections::VecDeque<T>>,
+    len: AtomicUsize,
+}
 
 #[cfg(loom)]
 impl<T> Items<T> {
-    fn new() -> Self {
-        Items(Mutex::new(std::collections::VecDeque::new()))
+    pub(crate) fn new() -> Self {
+        Items {
+            items: Mutex::new(std::collections::VecDeque::new()),
+            len: AtomicUsize::new(0),
+        }
     }
 
-    fn push(&self, item: T) {
-        lock(&self.0).push_back(item);
+    pub(crate) fn push(&self, item: T) {
+        let mut items = lock(&self.items);
+        items.push_back(item);
+        self.len.store(items.len(), Ordering::Relaxed);
     }
 
-    fn pop(&self) -> Option<T> {
-        lock(&self.0).pop_front()
+    pub(crate) fn pop(&self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut items = lock(&self.items);
+        let item = items.pop_front();
+        self.len.store(items.len(), Ordering::Relaxed);
+        item
     }
 
-    fn is_empty(&self) -> bool {
-        lock(&self.0).is_empty()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len.load(Ordering::Relaxed) == 0
     }
 }
 

@@ -1,11 +1,11 @@
 //! `Injector`: where threads without an identity put their jobs.
 
-use super::Job;
-
 #[cfg(not(loom))]
 use crossbeam_deque::{Injector as Queue, Steal};
+
+use super::Job;
 #[cfg(loom)]
-use stand_in::{Queue, Steal};
+use crate::queue::Items as Queue;
 
 /// First in, first out; anybody puts jobs in and takes them out.
 pub(crate) struct Injector(Queue<Job>);
@@ -20,6 +20,7 @@ impl Injector {
     }
 
     /// Takes the oldest job.
+    #[cfg(not(loom))]
     pub(crate) fn pop(&self) -> Option<Job> {
         loop {
             match self.0.steal() {
@@ -31,43 +32,13 @@ impl Injector {
         }
     }
 
+    /// The same in a model.
+    #[cfg(loom)]
+    pub(crate) fn pop(&self) -> Option<Job> {
+        self.0.pop()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-/// Takes crossbeam's place in a model.
-#[cfg(loom)]
-mod stand_in {
-    use std::collections::VecDeque;
-
-    use crate::sync::{lock, Mutex};
-
-    #[allow(dead_code)] // Nobody has to try again here.
-    pub(super) enum Steal<T> {
-        Success(T),
-        Empty,
-        Retry,
-    }
-
-    pub(super) struct Queue<T>(Mutex<VecDeque<T>>);
-
-    impl<T> Queue<T> {
-        pub(super) fn new() -> Self {
-            Queue(Mutex::new(VecDeque::new()))
-        }
-
-        pub(super) fn push(&self, item: T) {
-            lock(&self.0).push_back(item);
-        }
-
-        pub(super) fn steal(&self) -> Steal<T> {
-            let item = lock(&self.0).pop_front();
-            item.map_or(Steal::Empty, Steal::Success)
-        }
-
-        pub(super) fn is_empty(&self) -> bool {
-            lock(&self.0).is_empty()
-        }
     }
 }

@@ -55,7 +55,8 @@ impl Shared {
             }
         }
 
-        if !self.may_have_guests() || !stack::is_ample(self.config.stack()) {
+        let is_ample = cfg!(loom) || stack::is_ample(self.config.stack());
+        if !self.may_have_guests() || !is_ample {
             return Err(f);
         }
         let Some(index) = self.sleepers.borrow(Calls::LOOK_AROUND) else {

@@ -37,12 +37,12 @@ fn an_injected_task_is_not_missed() {
     });
 }
 
-/// A pool that is dropped runs what was spawned before. Catches: workers that end while a task is unfinished,
-/// and ones that are not called for the last one's end.
+/// A pool that is dropped runs what was spawned before, and both workers end. Catches: workers that end while a task
+/// is unfinished, and ones that are not called for the last one's end.
 #[test]
 fn a_dropped_pool_runs_what_was_spawned() {
-    check(3, || {
-        let pool = pool_with(1, false);
+    check(2, || {
+        let pool = pool_with(2, false);
         let ran = Arc::new(Parker::new());
         let run = Arc::clone(&ran);
         pool.spawn(move || spawns_another(run));
@@ -140,13 +140,26 @@ fn two_pools_call_each_other() {
     });
 }
 
-/// A broadcast reaches a worker that waits inside a job for the other one. Catches: no fence after the letters, no look
-/// at them before the sleep.
+/// A broadcast reaches all workers, of which one waits for it. Catches: no look for letters before a worker sleeps.
 #[test]
-fn a_broadcast_reaches_who_waits() {
+fn a_broadcast_reaches_all() {
     check(1, || {
         let pool = pool_with(2, false);
         let count = pool.install(|| pool.broadcast(|_| ()).len());
         assert_eq!(count, 2);
+    });
+}
+
+/// A broadcast reaches a worker that waits inside a job for another pool. Catches: no fence after the letters, no look
+/// at them before that sleep.
+#[test]
+fn a_broadcast_reaches_who_waits_abroad() {
+    check(2, || {
+        let (home, abroad) = (pool_with(1, false), Arc::new(pool_with(1, false)));
+        let reached = Arc::new(Parker::new());
+        let (there, waits) = (Arc::clone(&abroad), Arc::clone(&reached));
+        home.spawn(move || there.install(|| waits.park()));
+        home.broadcast(|_| reached.unpark());
+        drop(home);
     });
 }
