@@ -548,6 +548,10 @@ impl<'a> Member<'a> {
         };
         let call = shared.sleepers.wait_inside(self.index, helps, stay_awake);
         latch.wake_up();
+        if cfg!(loom) && call.is_none() {
+            // What it stays awake for may take a while, in which a model must let others go on.
+            yield_now();
+        }
         call.is_some_and(Calls::is_search)
     }
 }
@@ -556,7 +560,7 @@ impl<'a> Member<'a> {
 const PAUSES: u32 = 8;
 /// Looks before it gives its processor away, and how often it does that before it sleeps.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { WAIT_PAUSES / PAUSES };
-const YIELDS: u32 = if cfg!(loom) { 1 } else { WAIT_YIELDS };
+const YIELDS: u32 = if cfg!(loom) { 0 } else { WAIT_YIELDS };
 
 /// What a member waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
