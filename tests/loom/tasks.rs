@@ -150,8 +150,7 @@ fn a_broadcast_reaches_all() {
     });
 }
 
-/// A broadcast reaches a worker that waits inside a job for another pool. Catches: no fence after the letters, no look
-/// at them before that sleep.
+/// A broadcast reaches a worker that waits inside a job for another pool. Catches: no look for letters before that sleep.
 #[test]
 fn a_broadcast_reaches_who_waits_abroad() {
     check(2, || {
